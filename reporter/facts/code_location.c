@@ -46,7 +46,7 @@ static bool is_interpreter_file(const char *base)
 static bool is_runtime_function(const char *name)
 {
     static const char *const names[] = {"_start", "__libc_", "_init", "_fini",
-        "std::", "core::", "alloc::", "<std::", "<core::", "<alloc::", "__gnu_cxx::", "__gthread_",
+        "std::", "core::", "alloc::", "<std::", "<core::", "<alloc::", "__gnu_cxx::", "__gthread_", "__glibcxx_",
         "void std::", "__rust_", "rust_begin", "runtime.", "runtime/", "internal/", "sync.", "sync/", "syscall.",
         "syscall/", "os.", "os/", "io.", "fmt.", "mime/", "compress/", "html/", "text/", "net.", "net/", "bufio.",
         "time.", "reflect.", "context.", "database/sql", "crypto/", "encoding/", "golang.org/x/",

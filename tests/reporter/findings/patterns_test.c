@@ -100,6 +100,9 @@ static const struct {
          {"[app];save;fsync@libc.so.6;sleep:fsync;[kworker/1:2];sleep:kernel;io:vda", WP_BLOCKING_IO, 40, 90},
          {"[app];save;fsync@libc.so.6;sleep:fsync;sched:runnable", WP_SCHEDULER, 2, 300}},
         "fsync_per_item", WP_SURETY_LIKELY, "app waits 90.0 ms (97.8 %) for the disk: `fsync` in `save`, 300 times."},
+    {{{"[app];look_up;__glibcxx_rwlock_rdlock;pthread_rwlock_rdlock@libc.so.6;sleep:futex table (app);[app];load",
+         WP_UNDERSTOOD_FUNCTIONS, 90, 9}},
+        "", 0, "for the read-write lock `table` in `look_up`"},
     /* A call in several pieces is more than another one's largest. */
     {{{"[app];save;unlink@libc.so.6;sleep:unlink;io:vda", WP_BLOCKING_IO, 40, 9},
          {"[app];save;fsync@libc.so.6;sleep:fsync a.db;io:vda", WP_BLOCKING_IO, 34, 9},
