@@ -95,8 +95,13 @@ ZOO = {
     "pool_queue.py": (["checkout"], {"pool_too_small"}),
     "lock_file.rb": (["`Mutex` in `append_entry`"], {"lock_held_across_io", "lock_convoy"}),
     "n_plus_one.go": (["tcp 127.0.0.1:7393"], {"n_plus_one"}),
+    "fsync_rows.php": (["rows.log", "store_row"], {"fsync_per_item"}),
+    "flock_report.php": (["report.lock", "write_report"], {"lock_held_across_io"}),
+    "shared_lock.cc": (["`table_lock", "look_up"], {"lock_held_across_io"}),
+    "ask_twice.pl": (["tcp 127.0.0.1:7461", "ask_price"], {"retry_after_timeout"}),
+    "sized_queue.rb": (["query"], {"pool_too_small"}),
 }
-INTERPRETERS = {".py": "/usr/bin/python3", ".sh": "/bin/bash", ".js": "node", ".pl": "perl", ".rb": "ruby"}
+INTERPRETERS = {".py": "/usr/bin/python3", ".sh": "/bin/bash", ".js": "node", ".pl": "perl", ".rb": "ruby", ".php": "php"}
 QUICK = ("lock_sleep.c", "n_plus_one.c", "poll_file.sh")
 
 
@@ -113,7 +118,7 @@ def command_of(name, folder):
         return [binary]
     if kind == ".cc":
         binary = os.path.join(folder, stem)
-        subprocess.run(["c++", "-g", "-O1", "-pthread", "-o", binary, source], check=True)
+        subprocess.run(["c++", "-g", "-O1", "-std=c++17", "-pthread", "-o", binary, source], check=True)
         return [binary]
     if kind == ".go":
         subprocess.run(["go", "build", "-o", os.path.join(folder, stem), source], check=True, env=dict(os.environ, GO111MODULE="off"))
