@@ -101,8 +101,13 @@ static int read_all(struct answer *answer, const struct wp_stores *stores, char 
     for (size_t i = 0; i < count && !rc; i++)
         if (wp_query_is_asked(answer->query, releases[i]))
             rc = read_release(answer, stores, releases[i], gaps, err);
-    if (!rc && !answer->count && gaps->releases)
+    bool is_empty = answer->count && answer->query->is_filtered && !answer->query->allows_empty;
+    for (size_t i = 0; i < answer->count; i++)
+        is_empty &= !answer->parts[i].group.matched_ns;
+    if (!rc && (is_empty || !answer->count) && gaps->releases)
         rc = wp_query_unread(gaps, err);
+    else if (!rc && is_empty)
+        rc = wp_query_refuse_empty(answer->query, err);
     else if (!rc && !answer->count)
         rc = wp_error_set(err, -ENOENT, "store %s has no release with anything of %s%s%s in that time",
             answer->query->stores[0], answer->query->aggregate ? answer->query->aggregate : "an aggregate",

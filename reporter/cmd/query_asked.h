@@ -19,5 +19,7 @@ int wp_query_check_asked(
     const struct wp_query_options *query, char *const *releases, size_t count, struct wp_error *err);
 /* -EBADMSG, with how many releases are missing. */
 int wp_query_unread(const struct wp_query_gaps *gaps, struct wp_error *err);
+/* -ENOENT, with the filter that nothing fits. */
+int wp_query_refuse_empty(const struct wp_query_options *query, struct wp_error *err);
 
 #endif

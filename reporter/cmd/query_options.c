@@ -21,7 +21,8 @@ enum {
     KEY_GIT,
     KEY_LEAVE_OUT,
     KEY_ORDER,
-    KEY_LEAST
+    KEY_LEAST,
+    KEY_EMPTY
 };
 
 #define TOP_DEFAULT 20u
@@ -50,6 +51,7 @@ static const struct argp_option option_table[] = {
         "Leave process=NAME, object=PATH or module=FILE out of all stacks: what stood on it counts for who called it; "
         "may be repeated",
         1},
+    {"allow-empty", KEY_EMPTY, NULL, 0, "An answer without rows is no failure when nothing fits these filters", 1},
     {"by", 'b', "WHAT", 0, "Sum by process, function, host, category, path, file or line of source (process)", 2},
     {"findings", KEY_FINDINGS, NULL, 0,
         "What was waited for, where and since which release, in the sentences of the pages; no filter applies", 2},
@@ -125,11 +127,6 @@ static error_t parse_filter(int key, char *arg, struct argp_state *state, struct
     return 0;
 }
 
-static bool is_filtered(const struct wp_group_filter *filter)
-{
-    return filter->process || filter->function || filter->host || filter->categories;
-}
-
 static bool has_order(const struct wp_query_options *query)
 {
     return query->order.measure || query->order.least || query->order.least_percent > 0;
@@ -140,8 +137,7 @@ static void check_whole(struct argp_state *state, const struct wp_query_options 
 {
     const struct wp_group_order *order = &query->order;
     bool is_of_categories = query->format >= WP_QUERY_CATEGORIES, is_of_pieces = order->measure == WP_ORDER_PIECES;
-    if (query->wants_findings &&
-        (is_filtered(&query->filter) || query->of_detached || has_order(query) || query->contour.count))
+    if (query->wants_findings && (query->is_filtered || query->of_detached || has_order(query) || query->contour.count))
         argp_error(state, "--findings are of all that was recorded: no filter but --hosts, --since and --until fits");
     if (query->wants_findings && is_of_categories)
         argp_error(state, "--findings have no --format categories or page: table, json or csv");
@@ -154,7 +150,7 @@ static void check_whole(struct argp_state *state, const struct wp_query_options 
     if (query->by >= WP_BY_FILE && (order->measure > WP_ORDER_TOTAL || query->contour.count))
         argp_error(state,
             "source files and lines are no stacks: they have own and total time, and nothing is left out of them");
-    if (is_of_categories && (is_filtered(&query->filter) || query->of_detached || query->by))
+    if (is_of_categories && (query->is_filtered || query->of_detached || query->by))
         argp_error(state, "categories of whole releases have no filter and no --by");
     if (is_of_categories && has_order(query))
         argp_error(state, "categories of whole releases have no rows to order: no --order and no --at-least");
@@ -192,6 +188,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_LEAST:
         set_limit(state, query, arg);
         break;
+    case KEY_EMPTY:
+        query->allows_empty = true;
+        break;
     case KEY_DETACHED:
         query->of_detached = true;
         break;
@@ -215,6 +214,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         argp_error(state, "unexpected argument '%s'", arg);
         break;
     case ARGP_KEY_END:
+        query->is_filtered =
+            query->filter.process || query->filter.function || query->filter.host || query->filter.categories;
         check_whole(state, query);
         wp_option_stores_end(state, query->stores, &query->store_count);
         break;
@@ -233,8 +234,9 @@ void wp_query_parse(struct wp_query_options *query, int argc, char **argv)
         "did or waited for itself, and adds up to what matched; \"In all\" is with all that stood on it. By function, "
         "the time on top is that of the innermost function of a "
         "program's own: what it calls in the C library, a language's runtime and the kernel is its.\n"
-        "Exit status: 0 all is well (also when nothing matches), 1 failure, or a release that could not be read and is "
-        "not in the answer, 64 usage.",
+        "Exit status: 0 all is well, 1 failure, nothing fits the filters, or a release that could not be read and is "
+        "not "
+        "in the answer, 64 usage.",
         NULL, NULL, NULL};
     char name[] = "wakepath-reporter query";
     *query = (struct wp_query_options){.top = TOP_DEFAULT};

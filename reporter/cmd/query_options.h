@@ -19,6 +19,7 @@ struct wp_query_options {
     const char *git;       /* a repository that names releases; NULL: that of this folder, if there is one */
     const char *out;       /* file, NULL: standard output */
     struct wp_group_filter filter;
+    bool is_filtered; /* it says which stacks are asked for */
     struct wp_group_order order;
     bool top_given, least_has_unit; /* order.least was given as a time, else as a plain number */
     struct wp_contour contour;      /* left out of all stacks */
@@ -26,6 +27,7 @@ struct wp_query_options {
     enum wp_query_format format;
     size_t top;          /* rows of each release; 0: all */
     bool wants_findings; /* what stands first on the pages instead of sums */
+    bool allows_empty;   /* that nothing fits the filter is an answer, too */
     bool of_detached;    /* sums of work that nobody waited for instead of the total's */
     struct wp_selection selection;
     struct wp_reference

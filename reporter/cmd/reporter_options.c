@@ -122,16 +122,30 @@ static void check_limit(struct argp_state *state, const struct wp_export_choice 
         argp_error(state, "--at-least of a time wants a unit, as 10ms");
 }
 
+/* Reports that are whole, and a window that is what happened. */
+static void check_rows(struct argp_state *state, const struct wp_reporter_options *options, bool has_rows)
+{
+    const struct wp_export_choice *tables = &options->tables;
+    const char *given = tables->order                      ? "--order"
+        : tables->limit.least || tables->limit.percent > 0 ? "--at-least"
+        : tables->top                                      ? "--top"
+                                                           : NULL;
+    if (given && !has_rows)
+        argp_error(state,
+            "%s is of --format csv, ndjson, folded, pprof, speedscope or perun: other reports have all their rows, and "
+            "the command query sums up by any measure",
+            given);
+}
+
 static void check(struct argp_state *state, struct wp_reporter_options *options)
 {
     bool is_table = options->format == WP_FORMAT_CSV || options->format == WP_FORMAT_NDJSON;
     bool is_stacks = wp_format_is_stacks(options->format);
+    check_rows(state, options, is_table || is_stacks);
     if (options->is_single && options->format_given && options->format != WP_FORMAT_HTML)
         argp_error(state, "--single-file is html, and another --format was given");
     if (options->tables.table && !is_table)
         argp_error(state, "--table chooses one of the tables of --format csv or ndjson");
-    if (options->tables.top && !is_table && !is_stacks)
-        argp_error(state, "--top bounds the tables of --format csv or ndjson, and stacks");
     if (is_stacks && !wp_stack_choice_has_measure(options->tables.order))
         argp_error(state, "--order %s: stacks have ns and count", options->tables.order);
     if (options->tables.order && !is_stacks &&

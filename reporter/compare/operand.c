@@ -70,7 +70,12 @@ int wp_aggregate_choose(const struct wp_snapshot *snapshot, const char *asked, c
         }
         wp_snapshot_sum_fini(&sum);
     }
-    if (!rc && !best)
+    if (!rc && !best && count && (selection->hosts || selection->since_s || selection->until_s))
+        rc = wp_error_set(err, -ENOENT, "nothing of release %s is of %s%s%s%s", snapshot->release,
+            selection->hosts ? "hosts " : "", selection->hosts ? selection->hosts : "",
+            selection->hosts && (selection->since_s || selection->until_s) ? " in " : "",
+            selection->since_s || selection->until_s ? "that time" : "");
+    else if (!rc && !best)
         rc = wp_error_set(err, -ENOENT, "release %s has no readable report", snapshot->release);
     snprintf(chosen, 129, "%s", rc ? "" : best);
     wp_strings_free(aggregates, count);

@@ -351,7 +351,7 @@ class Queries(Stores):
                 for stack, kind, ns, count in self.matching(**filters):
                     want[top(stack, kind)][0] += ns
                     want[top(stack, kind)][1] += count
-                got = self.query("plain", "--by", by, *args)
+                got = self.query("plain", "--allow-empty", "--by", by, *args)
                 got["rows"] = [row for row in got["rows"] if row["count"]] # the others only stood below
                 self.check(want, got, by)
 
@@ -456,6 +456,27 @@ class Queries(Stores):
         self.assertEqual(run(f"{BIN}/wakepath", "query", "--store", store, "--findings", "--process", "x").returncode, 64)
         done = run(f"{BIN}/wakepath", "query", "--store", f"{self.folder}/hostile", "--findings")
         self.assertNotIn(b"\x1b", done.stdout)
+
+    def test_a_filter_that_nothing_fits_is_no_success(self):
+        ask = (f"{BIN}/wakepath", "query", "--store", f"{self.folder}/plain", "--process", "nosuch", "--category", "blocking_io")
+        for form in ("table", "json", "csv"):
+            done = run(*ask, "--format", form)
+            self.assertEqual((done.returncode, done.stdout, done.stderr.count(b"\n")), (1, b"", 1), done.stderr)
+            self.assertIn(b"nothing that was recorded fits --process 'nosuch' --category blocking_io", done.stderr)
+        done = run(*ask, "--allow-empty")
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        for form in ("json", "text", "folded", "csv"):
+            for choice in ("--hosts=nosuch", "--until=2001-01-01"):
+                done = run(f"{BIN}/wakepath-reporter", "--store", f"{self.folder}/plain", "--format", form, choice)
+                self.assertEqual((done.returncode, done.stdout, done.stderr.count(b"\n")), (1, b"", 1), done.stderr)
+                self.assertRegex(done.stderr, b"in that time|of that time|of hosts nosuch")
+
+    def test_whole_reports_have_no_order_and_no_limits(self):
+        for form in ("json", "text", "perfetto"):
+            for words in (("--order", "ns"), ("--at-least", "1%"), ("--top", "3")):
+                done = run(f"{BIN}/wakepath-reporter", "--store", f"{self.folder}/plain", "--format", form, *words)
+                self.assertEqual((done.returncode, done.stdout), (64, b""))
+                self.assertIn(words[0].encode() + b" is of --format csv", done.stderr)
 
     def test_times_choose_timeboxes(self):
         store = self.folder + "/times"
