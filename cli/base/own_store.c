@@ -274,6 +274,8 @@ int wp_own_store_begin(const char *path, const char *release, struct wp_error *e
         rc = wp_error_errno(err, -errno, "cannot write '%s'", mark);
     if (fd >= 0)
         close(fd);
+    if (rc && fd >= 0 && !unlink(mark)) /* it is this one's */
+        rmdir(path);
     return rc;
 }
 

@@ -183,6 +183,9 @@ static int measure_ends(struct bisection *b, struct wp_error *err)
     if (rc || same <= most_of(b))
         return rc;
     struct wp_odds_sample less = sample_of(good, WHOLE), more = sample_of(bad, WHOLE);
+    if (b->options.filter.count && wp_odds_median(&less) <= 0 && wp_odds_median(&more) <= 0)
+        return wp_error_set(err, -EINVAL, "nothing that was recorded of %s or %s fits --hop",
+            b->revisions.items[b->good].release, b->revisions.items[b->bad].release);
     return wp_error_set(err, -EINVAL,
         "%s does not surely take longer than %s: %.3f s and %.3f s, medians of %u recordings; more of them (--repeat) "
         "show less",
@@ -466,7 +469,7 @@ static int run(struct bisection *b, FILE *print, struct wp_error *err)
         rc = print_result(b, print, err);
     if (rc == -ECANCELED)
         wp_error_wrap(err, rc, "%u recordings are done, the same command line goes on", b->recordings);
-    wp_workbench_end(&b->bench);
+    wp_workbench_end(&b->bench, rc && rc != -ECANCELED);
     return rc;
 }
 

@@ -310,7 +310,7 @@ static int run(struct measurement *m, FILE *print, struct wp_error *err)
     if (rc == -ECANCELED)
         wp_error_wrap(
             err, rc, "%u of %u recordings are done, the same command line makes the others", m->done, m->wanted);
-    wp_workbench_end(&m->bench);
+    wp_workbench_end(&m->bench, rc && rc != -ECANCELED);
     return rc;
 }
 

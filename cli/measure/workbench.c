@@ -62,6 +62,7 @@ static int note(struct wp_workbench *bench, const struct wp_measure_row *row, st
 {
     struct wp_error reason = {0};
     int rc = wp_measure_log_add(&bench->log, row, &reason);
+    bench->has_work |= !rc;
     if (rc)
         *err = reason;
     return rc;
@@ -92,10 +93,12 @@ static int run_build(struct wp_workbench *bench, const struct wp_revision *revis
 }
 
 /* Kept beside the tree, so that `git clean` and builds cannot touch it. */
-static int mark_built(const struct wp_workbench *bench, const struct wp_revision *revision, struct wp_error *err)
+static int mark_built(struct wp_workbench *bench, const struct wp_revision *revision, struct wp_error *err)
 {
     char path[PATH_MAX];
-    return wp_file_write_cached(tree_path(bench, path, revision, ".built"), "", 0, err);
+    int rc = wp_file_write_cached(tree_path(bench, path, revision, ".built"), "", 0, err);
+    bench->has_work |= !rc && bench->options->build;
+    return rc;
 }
 
 static bool is_built(const struct wp_workbench *bench, const struct wp_revision *revision)
@@ -244,6 +247,7 @@ static int query_figure(
     wp_args_add(&args, "--format=json");
     wp_args_add(&args, "--by=category");
     wp_args_add(&args, "--top=100");
+    wp_args_add(&args, "--allow-empty"); /* a commit may not have the hop */
     for (size_t i = 0; bench->options->filter[i]; i++)
         wp_args_add(&args, bench->options->filter[i]);
     int rc = run_own(bench, NULL, &args, &status, err);
@@ -398,6 +402,7 @@ static uint64_t digest_of(const struct wp_workbench_options *options)
 /* An empty folder, a new one, or one with a log. Puts whether nothing else is in it in *is_alone. */
 static int claim(struct wp_workbench *bench, const char *out, bool *is_alone, struct wp_error *err)
 {
+    bench->is_new = access(out, F_OK) && errno == ENOENT;
     int rc = wp_path_make(out, err), others = 0;
     bool has_log = false;
     if (!rc && (!realpath(out, bench->out) || strlen(bench->out) > PATH_MAX - 300))
@@ -448,12 +453,16 @@ int wp_workbench_begin(struct wp_workbench *bench, const struct wp_workbench_opt
     if (!rc)
         rc = wp_path_remove(inside(bench, path, "run", ""), err);
     if (rc)
-        wp_workbench_end(bench);
+        wp_workbench_end(bench, true);
     return rc;
 }
 
-void wp_workbench_end(struct wp_workbench *bench)
+void wp_workbench_end(struct wp_workbench *bench, bool failed)
 {
+    struct wp_error ignored;
+    if (failed && bench->is_new && !bench->has_work && *bench->out)
+        wp_path_remove(bench->out, &ignored);
+    bench->is_new = false;
     if (bench->is_open)
         wp_step_end(&bench->stepper);
     wp_measure_log_close(&bench->log);

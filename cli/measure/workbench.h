@@ -38,6 +38,7 @@ struct wp_workbench {
     struct wp_stepper stepper;
     char out[PATH_MAX]; /* absolute */
     bool is_open;
+    bool is_new, has_work; /* the folder was not there; something is built or told in it */
 };
 
 /* Makes the folder, or takes up what is in it: the revisions get the releases that it has for them. -EEXIST or
@@ -56,7 +57,7 @@ int wp_workbench_record(struct wp_workbench *bench, const struct wp_revision *re
  * 0, or 2 when `newer` takes longer. -EIO: they were not compared. */
 int wp_workbench_check(struct wp_workbench *bench, const char *older, const char *newer, int *status,
     struct wp_buffer *text, struct wp_error *err);
-/* Zeroed ones are allowed. */
-void wp_workbench_end(struct wp_workbench *bench);
+/* Zeroed ones are allowed. With `failed`, a folder that was not there goes again while nothing in it is of use. */
+void wp_workbench_end(struct wp_workbench *bench, bool failed);
 
 #endif

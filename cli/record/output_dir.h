@@ -2,7 +2,7 @@
 #ifndef WP_CLI_RECORD_OUTPUT_DIR_H
 #define WP_CLI_RECORD_OUTPUT_DIR_H
 /*
- * Where a recording goes: the report's folder, the store, and a private folder for the socket and the parts' logs.
+ * Where a recording goes: the report's folder, the store, and a private folder for the socket.
  * Everything is judged before anything runs, and what this recording made can be taken back while it is not whole.
  */
 #include "cli/record/earlier_report.h"

@@ -13,29 +13,31 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #define LOG_LIMIT (1u << 20)
 #define CAPTURE_MIB "512" /* beside the store */
 
-static void log_path(const struct wp_parts *parts, const char *name, char *path, size_t room)
+static unsigned log_of(const struct wp_child *child)
 {
-    snprintf(path, room, "%s/%s.log", parts->output->scratch.path, name);
+    return !strcmp(child->name, "aggregator") ? 0 : !strcmp(child->name, "collector") ? 1 : 2;
 }
 
-static int open_log(const struct wp_parts *parts, const char *name, struct wp_error *err)
+static int open_log(struct wp_parts *parts, const struct wp_child *child, struct wp_error *err)
 {
-    char path[256];
-    if (parts->options->is_verbose)
-        return fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
-    log_path(parts, name, path, sizeof(path));
-    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-    return fd < 0 ? wp_error_errno(err, -errno, "cannot write '%s'", path) : fd;
+    int *log = &parts->logs[log_of(child)];
+    if (!*log)
+        *log = parts->options->is_verbose ? fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3) : memfd_create("log", MFD_CLOEXEC);
+    if (*log >= 0)
+        return *log;
+    *log = 0;
+    return wp_error_errno(err, -errno, "cannot make the log of the %s", child->name);
 }
 
 /* `args` lacks the program's own name; it is put in front by the caller as item 0. */
 static int start(
-    const struct wp_parts *parts, struct wp_child *child, struct wp_args *args, int keep_fd, struct wp_error *err)
+    struct wp_parts *parts, struct wp_child *child, struct wp_args *args, int keep_fd, struct wp_error *err)
 {
     char path[PATH_MAX];
     const char *name = args->count ? args->items[0] : "";
@@ -44,7 +46,7 @@ static int start(
     int rc = wp_program_sibling(name, path, sizeof(path), err);
     if (rc)
         return rc;
-    int log_fd = open_log(parts, name, err);
+    int log_fd = open_log(parts, child, err);
     if (log_fd < 0)
         return log_fd;
     rc = wp_child_start(child,
@@ -56,13 +58,12 @@ static int start(
             .log_fd = log_fd,
             .keep_fd = keep_fd},
         err);
-    close(log_fd);
     return rc;
 }
 
 /* As start, with a pipe for the part's word that it is ready. */
 static int start_with_ready(
-    const struct wp_parts *parts, struct wp_child *child, struct wp_args *args, int *ready_fd, struct wp_error *err)
+    struct wp_parts *parts, struct wp_child *child, struct wp_args *args, int *ready_fd, struct wp_error *err)
 {
     int ready[2];
     if (pipe2(ready, O_CLOEXEC))
@@ -101,7 +102,7 @@ static void add_told(const struct wp_parts *parts, struct wp_args *args)
     }
 }
 
-int wp_parts_start_aggregator(const struct wp_parts *parts, struct wp_child *child, int *ready_fd, struct wp_error *err)
+int wp_parts_start_aggregator(struct wp_parts *parts, struct wp_child *child, int *ready_fd, struct wp_error *err)
 {
     struct wp_args args = {0};
     child->name = "aggregator";
@@ -132,6 +133,7 @@ int wp_parts_start_aggregator(const struct wp_parts *parts, struct wp_child *chi
         wp_args_add(&args, "--system-window");
         wp_args_addf(&args, "%s/" WP_OWN_SYSTEM, parts->output->store);
     }
+    wp_args_add(&args, "--end-when-full"); /* somebody waits for the end, and is told */
     wp_args_add(&args, "--exit-after-sessions");
     wp_args_add(&args, "1");
     int rc = start_with_ready(parts, child, &args, ready_fd, err);
@@ -170,7 +172,7 @@ static void add_capture(const struct wp_parts *parts, struct wp_args *args)
     }
 }
 
-int wp_parts_start_collector(const struct wp_parts *parts, struct wp_child *child, int *ready_fd, struct wp_error *err)
+int wp_parts_start_collector(struct wp_parts *parts, struct wp_child *child, int *ready_fd, struct wp_error *err)
 {
     struct wp_args args = {0};
     child->name = "collector";
@@ -214,7 +216,7 @@ static void add_system(const struct wp_parts *parts, struct wp_args *args)
     wp_args_add(args, path);
 }
 
-int wp_parts_start_reporter(const struct wp_parts *parts, struct wp_child *child, struct wp_error *err)
+int wp_parts_start_reporter(struct wp_parts *parts, struct wp_child *child, struct wp_error *err)
 {
     struct wp_args args = {0};
     child->name = "reporter";
@@ -240,11 +242,11 @@ int wp_parts_start_reporter(const struct wp_parts *parts, struct wp_child *child
 
 int wp_parts_explain(const struct wp_parts *parts, const struct wp_child *child, const char *what, struct wp_error *err)
 {
-    char path[256], name[64];
+    char path[32];
     struct wp_buffer log = {0};
-    snprintf(name, sizeof(name), "wakepath-%s", child->name);
-    log_path(parts, name, path, sizeof(path));
-    if (!parts->options->is_verbose)
+    int fd = parts->logs[log_of(child)];
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    if (!parts->options->is_verbose && fd)
         wp_file_read(path, LOG_LIMIT, &log, NULL);
     wp_buffer_putc(&log, 0);
     const char *words = log.failed ? NULL : wp_log_last_words((char *)log.data);
@@ -254,4 +256,11 @@ int wp_parts_explain(const struct wp_parts *parts, const struct wp_child *child,
         wp_error_set(err, -EIO, "the %s %s (exit status %d)", child->name, what, wp_child_exit_code(child));
     wp_buffer_fini(&log);
     return -EIO;
+}
+
+void wp_parts_fini(struct wp_parts *parts)
+{
+    for (unsigned i = 0; i < WP_RECORD_PARTS; i++)
+        if (parts->logs[i])
+            close(parts->logs[i]);
 }

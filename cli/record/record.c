@@ -30,6 +30,7 @@
 #define START_LIMIT (60 * SECOND) /* loading and verifying the BPF programs takes seconds on a slow machine */
 #define DRAIN_LIMIT (120 * SECOND)
 #define RESOLVE_LIMIT (600 * SECOND)
+#define FOLLOW_LIMIT SECOND /* for the end of the aggregator that a collector says to be gone */
 #define REPORT_LIMIT (1800 * SECOND)
 #define GIT_LIMIT_MS 5000
 /* Pages of the busiest processes: what is not made by then is made by wakepath view. */
@@ -97,12 +98,24 @@ static void take_signal(struct recording *recording, const struct wp_wake *wake)
     }
 }
 
-/* Waits until `child` has ended (fd -1) or `fd` is readable. -ECANCELED: the user gave up; -ETIMEDOUT. */
+static bool has_failed(const struct wp_child *child)
+{
+    return !child->running && wp_child_exit_code(child);
+}
+
+/* The collector of a failed aggregator has nobody to deliver to, and tries for a while. */
+static bool is_in_vain(const struct recording *recording, const struct wp_child *child)
+{
+    return child == &recording->collector && recording->stage == STAGE_FINISHING && has_failed(&recording->aggregator);
+}
+
+/* Waits until `child` has ended (fd -1), or waits in vain, or `fd` is readable. -ECANCELED: the user gave up;
+ * -ETIMEDOUT. */
 static int await(
     struct recording *recording, const struct wp_child *child, int fd, uint64_t limit, struct wp_error *err)
 {
     uint64_t deadline = wp_supervisor_now() + limit;
-    while (child->running) {
+    while (child->running && !is_in_vain(recording, child)) {
         struct wp_wake wake;
         int rc = wp_supervisor_wait(&recording->supervisor, fd, deadline, &wake, err);
         if (rc)
@@ -260,17 +273,28 @@ static void note_command(struct recording *recording)
     wp_command_note(&note, recording->aggregate, &ignored);
 }
 
+/* A collector fails when its aggregator does, whose word is the reason then. */
+static int check_collector(struct recording *recording, struct wp_error *err)
+{
+    struct wp_error ignored;
+    if (has_failed(&recording->collector))
+        await(recording, &recording->aggregator, -1, FOLLOW_LIMIT, &ignored);
+    bool is_other = has_failed(&recording->aggregator);
+    return check_end(
+        recording, is_other ? &recording->aggregator : &recording->collector, "failed during the recording", err);
+}
+
 /* The collector sends what it has and says goodbye; the aggregator then resolves and ends by itself. */
 static int finish(struct recording *recording, struct wp_error *err)
 {
     recording->stage = STAGE_FINISHING;
     print_progress(recording, "resolving who waited for whom");
-    if (!recording->aggregator.running && wp_child_exit_code(&recording->aggregator))
+    if (has_failed(&recording->aggregator))
         return wp_parts_explain(&recording->parts, &recording->aggregator, "failed during the recording", err);
     wp_child_signal(&recording->collector, SIGTERM);
     int rc = await(recording, &recording->collector, -1, DRAIN_LIMIT, err);
     if (!rc)
-        rc = check_end(recording, &recording->collector, "failed during the recording", err);
+        rc = check_collector(recording, err);
     if (!rc)
         rc = await(recording, &recording->aggregator, -1, RESOLVE_LIMIT, err);
     if (!rc)
@@ -523,6 +547,7 @@ int wp_record_run(const struct wp_record_options *options, FILE *say_to, FILE *p
             wp_supervisor_add(&recording.supervisor, children[i]);
         code = run(&recording, print, err);
         wp_supervisor_fini(&recording.supervisor);
+        wp_parts_fini(&recording.parts);
     }
     wp_output_dir_fini(&recording.output, !recording.keep_store);
     if (recording.process_fd >= 0)

@@ -244,14 +244,34 @@ static int open_files(const struct wp_store *store, struct wp_env *env, bool wri
     return 0;
 }
 
+/* A folder that was made for a release that cannot be. Who opens it holds the root's lock, shared; so where there is no
+ * data.mdb nobody has it open. */
+static void take_back(const struct wp_store *store, const char *release)
+{
+    char folder[PATH_MAX], data[PATH_MAX], lock[PATH_MAX];
+    int fd;
+    if (make_path(store, release, "", folder, NULL) || make_path(store, release, "/data.mdb", data, NULL) ||
+        make_path(store, release, "/lock.mdb", lock, NULL) || wp_lock_root(store->root, true, &fd, NULL))
+        return;
+    if (access(data, F_OK) && errno == ENOENT) {
+        unlink(lock);
+        rmdir(folder);
+    }
+    close(fd);
+}
+
 /* LMDB opens data.mdb and lock.mdb by name, one after the other: both must be of one folder. */
 static int open_env(const struct wp_store *store, struct wp_env *env, bool write, struct wp_error *err)
 {
+    char folder[PATH_MAX];
+    bool is_new = write && !make_path(store, env->release, "", folder, NULL) && access(folder, F_OK) && errno == ENOENT;
     int fd, rc = wp_lock_root(store->root, false, &fd, err);
     if (rc)
         return rc;
     rc = open_files(store, env, write, err);
     close(fd);
+    if (rc && is_new)
+        take_back(store, env->release);
     return rc;
 }
 

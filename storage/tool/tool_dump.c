@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* --- dump --- */
 
@@ -249,6 +250,7 @@ int wp_tool_backup(struct wp_tool *tool, struct wp_error *err)
     const char *to = tool->values[WP_TOOL_INTO];
     char **releases = NULL;
     size_t count = 0;
+    bool is_new = to && access(to, F_OK) && errno == ENOENT;
     int rc = to ? wp_tool_open(tool, err)
                 : wp_error_set(err, -WP_TOOL_MISUSE, "backup needs --into DIR: where the copy goes");
     if (!rc)
@@ -266,6 +268,8 @@ int wp_tool_backup(struct wp_tool *tool, struct wp_error *err)
             wp_buffer_printf(&tool->out, "%s\n", releases[i]);
     }
     wp_strings_free(releases, count);
+    if (rc && is_new)
+        rmdir(to); /* fails where one is copied */
     if (rc || !rows) {
         json_object_put(rows);
         return rc;

@@ -17,9 +17,9 @@
 #include "storage/report/report_read.h"
 #include "storage/tool/import_parts.h"
 #include "storage/tool/tool_shared.h"
+#include "storage/tool/tool_undo.h"
 #include "storage/upkeep/merge_store.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -484,22 +484,6 @@ static int refuse_empty(struct importing *i)
     return wp_error_set(i->err, -ENOENT, "nothing that was recorded fits --aggregate %s", selectors);
 }
 
-/* A root that an import has made and that has nothing but its lock. */
-static void remove_empty_root(const struct importing *i)
-{
-    char lock[PATH_MAX], name[WP_ID_ROOM + 16];
-    struct dirent **entries = NULL;
-    snprintf(name, sizeof(name), "~shard.%s.lock", shard_of(i));
-    int count = scandir(i->into, &entries, NULL, alphasort); /* ".", ".." and those that stay */
-    bool is_empty = count == 3 && !strcmp(entries[2]->d_name, name) &&
-        (size_t)snprintf(lock, sizeof(lock), "%s/%s", i->into, name) < sizeof(lock);
-    while (count > 0)
-        free(entries[--count]);
-    free(entries);
-    if (is_empty && !unlink(lock))
-        rmdir(i->into);
-}
-
 static int check_labels(const struct wp_tool *tool, struct wp_error *err)
 {
     for (unsigned at = 0; at < tool->given_count; at++) {
@@ -568,16 +552,16 @@ int wp_tool_import(struct wp_tool *tool, struct wp_error *err)
         rc = check_window(tool, err);
     if (!rc)
         wp_import_sweep();
-    struct stat st;
-    bool is_new = !rc && stat(importing.into, &st) && errno == ENOENT;
+    struct wp_tool_undo undo = {0};
+    if (!rc)
+        wp_tool_undo_note(&undo, importing.into);
     for (int at = 0; !rc && at < WP_TOOL_ARGUMENTS && tool->arguments[at]; at++) {
         importing.from = tool->arguments[at];
         rc = import_one(&importing);
         if (!rc && !importing.has_any && !tool->arguments[at + 1])
             rc = refuse_empty(&importing);
     }
-    if (rc && is_new)
-        remove_empty_root(&importing);
+    wp_tool_undo_end(&undo, rc);
     if (rc || !importing.rows) {
         json_object_put(importing.rows);
         return rc;

@@ -9,6 +9,7 @@
 #include "storage/text/json_parts.h"
 #include "storage/tool/tool_location.h"
 #include "storage/tool/tool_shared.h"
+#include "storage/tool/tool_undo.h"
 #include "storage/upkeep/merge_store.h"
 #include "storage/value/rows.h"
 
@@ -209,7 +210,10 @@ int wp_tool_merge(struct wp_tool *tool, struct wp_error *err)
         .shard = note_shard,
         .damaged = note_damage,
         .context = &merging};
+    struct wp_tool_undo undo = {0};
     int rc = into ? check_places(tool, err) : 0; /* nothing is made when one is missing */
+    if (!rc && into)
+        wp_tool_undo_note(&undo, into);
     if (!rc)
         rc = into ? wp_store_open(&merging.to, into, true, err)
                   : wp_error_set(err, -WP_TOOL_MISUSE, "merge needs --into ROOT: the store that takes the others");
@@ -220,6 +224,7 @@ int wp_tool_merge(struct wp_tool *tool, struct wp_error *err)
     for (int i = 0; !rc && i < WP_TOOL_ARGUMENTS && tool->arguments[i]; i++)
         rc = each_release(&merging, tool->arguments[i], merge_release);
     wp_store_close(merging.to);
+    wp_tool_undo_end(&undo, rc);
     wp_buffer_fini(&merging.lines);
     free(merging.seen);
     json_object_put(merging.shards);
