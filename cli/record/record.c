@@ -104,18 +104,18 @@ static bool has_failed(const struct wp_child *child)
 }
 
 /* The collector of a failed aggregator has nobody to deliver to, and tries for a while. */
-static bool is_in_vain(const struct recording *recording, const struct wp_child *child)
+static bool is_left_alone(const struct recording *recording, const struct wp_child *child)
 {
     return child == &recording->collector && recording->stage == STAGE_FINISHING && has_failed(&recording->aggregator);
 }
 
-/* Waits until `child` has ended (fd -1), or waits in vain, or `fd` is readable. -ECANCELED: the user gave up;
+/* Waits until `child` has ended (fd -1), or has nobody to wait for, or `fd` is readable. -ECANCELED: the user gave up;
  * -ETIMEDOUT. */
 static int await(
     struct recording *recording, const struct wp_child *child, int fd, uint64_t limit, struct wp_error *err)
 {
     uint64_t deadline = wp_supervisor_now() + limit;
-    while (child->running && !is_in_vain(recording, child)) {
+    while (child->running && !is_left_alone(recording, child)) {
         struct wp_wake wake;
         int rc = wp_supervisor_wait(&recording->supervisor, fd, deadline, &wake, err);
         if (rc)

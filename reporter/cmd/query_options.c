@@ -51,7 +51,8 @@ static const struct argp_option option_table[] = {
         "Leave process=NAME, object=PATH or module=FILE out of all stacks: what stood on it counts for who called it; "
         "may be repeated",
         1},
-    {"allow-empty", KEY_EMPTY, NULL, 0, "An answer without rows is no failure when nothing fits these filters", 1},
+    {"allow-empty", KEY_EMPTY, NULL, 0,
+        "Where nothing fits these filters the answer has no rows, and the exit status is 0", 1},
     {"by", 'b', "WHAT", 0, "Sum by process, function, host, category, path, file or line of source (process)", 2},
     {"findings", KEY_FINDINGS, NULL, 0,
         "What was waited for, where and since which release, in the sentences of the pages; no filter applies", 2},
