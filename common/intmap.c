@@ -21,9 +21,11 @@ void wp_intmap_clear(struct wp_intmap *map)
 static int grow(struct wp_intmap *map)
 {
     struct wp_intmap bigger = {.mask = map->slots ? map->mask * 2 + 1 : 63};
-    bigger.slots = calloc((size_t)bigger.mask + 1, sizeof(*bigger.slots));
+    size_t bytes = ((size_t)bigger.mask + 1) * sizeof(*bigger.slots);
+    bigger.slots = malloc(bytes);
     if (!bigger.slots)
         return -ENOMEM;
+    memset(bigger.slots, 0, bytes); /* as they are read first, calloc's pages would come twice */
     for (uint32_t i = 0; map->slots && i <= map->mask; i++)
         if (map->slots[i].used)
             bigger.slots[wp_intmap_place(&bigger, map->slots[i].key)] = map->slots[i];

@@ -5,10 +5,10 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define RING 262144u /* operations remembered, once there were so many */
 #define RING_START 32u
+#define KEYED 4096u            /* operations after it, one that is done has its key no more */
 #define BACK 4096u             /* of one thread that are looked at */
 #define AFTER_FLUSH_NS 100000u /* the kernel ends in one go all that waited for a flush */
 
@@ -61,7 +61,6 @@ static void grow(struct wp_blockops *blockops)
     struct wp_blockop *ops = room <= RING ? realloc(blockops->ops, room * sizeof(*ops)) : NULL;
     if (!ops)
         return;
-    memset(ops + room / 2, 0, room / 2 * sizeof(*ops)); /* what no operation is in reads as none */
     for (uint64_t n = blockops->first; n < blockops->count; n++)
         if ((n & (room - 1)) != (n & blockops->mask))
             ops[n & (room - 1)] = ops[n & blockops->mask];
@@ -89,9 +88,22 @@ static void make_room(struct wp_blockops *blockops, uint64_t now_ns)
         blockops->first++;
 }
 
+/* Whom a request wakes as it is done is known at once: its key is asked for no longer, and keys that never come back,
+ * e.g. sectors of a text source, would fill the cache. One that was not done by then keeps it. */
+static void forget_key(struct wp_blockops *blockops, uint64_t n)
+{
+    uint32_t low;
+    const struct wp_blockop *op = held(blockops, n);
+    if (!op || !op->done_ns)
+        return;
+    struct wp_intkey key = {op->key, op->device};
+    if (wp_intmap_get(&blockops->by_key, key, &low) && low == (uint32_t)n)
+        wp_intmap_remove(&blockops->by_key, key);
+}
+
 static struct wp_blockop *make_op(struct wp_blockops *blockops, const struct wp_event *event, uint32_t thread)
 {
-    if (blockops->by_key.count > RING) /* keys that never come back, e.g. sectors of a text source */
+    if (blockops->by_key.count > RING) /* of those that are never done */
         wp_intmap_clear(&blockops->by_key);
     make_room(blockops, event->time_ns);
     uint64_t n = blockops->count++;
@@ -104,6 +116,8 @@ static struct wp_blockop *make_op(struct wp_blockops *blockops, const struct wp_
         .thread = thread,
         .flags = event->flags};
     wp_intmap_put(&blockops->by_key, (struct wp_intkey){event->b, event->d}, (uint32_t)n);
+    if (n >= KEYED)
+        forget_key(blockops, n - KEYED);
     if (thread)
         wp_intmap_put(&blockops->begun, (struct wp_intkey){thread, 0}, (uint32_t)n);
     return op;

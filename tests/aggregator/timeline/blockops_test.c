@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #define LIMIT 262144u
+#define KEYED 4096u
 #define THREAD 3u
 
 /* Operation n has key n, begins at n * 10 and takes 5; returns its number. */
@@ -135,10 +136,32 @@ static void trickle_then_burst(void **state)
     wp_blockops_fini(&ops);
 }
 
+/* Keys that never come back go, once nobody is woken by them any more; one that is not done stays. */
+static void forgets_keys(void **state)
+{
+    (void)state;
+    struct wp_blockops ops;
+    assert_int_equal(wp_blockops_init(&ops), 0);
+    struct wp_event event = {.kind = WP_EVENT_BLOCK_ISSUE, .time_ns = 5, .b = 1000000, .d = 8};
+    wp_blockops_event(&ops, &event, THREAD);
+    for (uint64_t n = 1; n < 50000; n++) {
+        assert_int_equal(wp_blockops_number(&ops, 8, n), 0);
+        uint64_t number = happen(&ops, n);
+        assert_int_equal(wp_blockops_number(&ops, 8, n), number);
+        if (n > 4000)
+            assert_int_equal(wp_blockops_number(&ops, 8, n - 4000), number - 4000);
+        assert_true(ops.by_key.count <= KEYED + 2);
+    }
+    assert_int_equal(wp_blockops_number(&ops, 8, 1), 0);
+    assert_int_equal(wp_blockops_number(&ops, 8, 1000000), 1);
+    is_op(wp_blockops_at(&ops, 2), 1);
+    wp_blockops_fini(&ops);
+}
+
 int main(void)
 {
     mallopt(M_PERTURB, 0xa5); /* what was never written does not look like an operation */
     const struct CMUnitTest tests[] = {cmocka_unit_test(grows), cmocka_unit_test(goes_round),
-        cmocka_unit_test(holds_the_young), cmocka_unit_test(trickle_then_burst)};
+        cmocka_unit_test(holds_the_young), cmocka_unit_test(trickle_then_burst), cmocka_unit_test(forgets_keys)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
