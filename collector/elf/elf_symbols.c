@@ -349,8 +349,8 @@ static size_t name_bytes(const struct wp_elf_symbols *s, const struct list *list
     return bytes;
 }
 
-/* Its names go to `names`, which has room for just them. Returns where they end. */
-static size_t tighten(const struct wp_elf_symbols *s, struct list *list, char *names, size_t at)
+/* Its names go to `names`, from there on. Returns where they end. */
+static size_t move_names(const struct wp_elf_symbols *s, struct list *list, char *names, size_t at)
 {
     for (uint32_t i = 0; i < list->count; i++) {
         const char *name = (const char *)s->names.data + list->symbols[i].name;
@@ -358,11 +358,6 @@ static size_t tighten(const struct wp_elf_symbols *s, struct list *list, char *n
         memcpy(names + at, name, bytes);
         list->symbols[i].name = (uint32_t)at;
         at += bytes;
-    }
-    struct symbol *fewer = list->count ? realloc(list->symbols, list->count * sizeof(*fewer)) : NULL;
-    if (fewer) {
-        list->symbols = fewer;
-        list->room = list->count;
     }
     return at;
 }
@@ -374,8 +369,8 @@ void wp_elf_symbols_trim(struct wp_elf_symbols *s)
     char *names = malloc(bytes + 1);
     if (!names)
         return;
-    size_t used = tighten(s, &s->functions, names, 0);
-    used = tighten(s, &s->data, names, used);
+    size_t used = move_names(s, &s->functions, names, 0);
+    used = move_names(s, &s->data, names, used);
     free(s->names.data);
     s->names.data = (uint8_t *)names;
     s->names.size = used;

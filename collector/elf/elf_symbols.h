@@ -12,7 +12,7 @@ int wp_elf_symbols_read(struct wp_elf_symbols **symbols, const struct wp_elf_fil
     const struct wp_elf_file *separate, struct wp_error *err);
 /* Frees the tables with all names that were returned from them. NULL is allowed. */
 void wp_elf_symbols_destroy(struct wp_elf_symbols *symbols);
-/* Lets go of names and room that nobody will ask for: for those that are kept. Nothing that was returned before is
+/* Lets go of names that nobody will ask for: for those that are kept. Nothing that was returned before is
  * valid behind it. */
 void wp_elf_symbols_trim(struct wp_elf_symbols *symbols);
 /* The address that the file was linked for, of a file offset; false: in no segment. */

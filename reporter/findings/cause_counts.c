@@ -78,13 +78,24 @@ const char *wp_cause_peer(const struct wp_facts *facts, uint32_t sleep)
         : NULL;
 }
 
-const char *wp_cause_due(struct wp_facts *facts, const struct wp_cause_fact *cause)
+const char *wp_cause_due(const struct wp_causes *causes, struct wp_facts *facts, uint32_t row)
 {
-    uint32_t frame = facts->flame.nodes[cause->node].frame;
-    const char *name = wp_facts_frame_name(facts, frame), *colon = strchr(name, ':');
-    if (cause->kind != WP_CAUSE_KIND_TIMEOUT || wp_facts_frame_style(facts, frame) != WP_STYLE_NET || !colon)
-        return NULL;
-    return wp_pool_printf(&facts->pool, "%.*s %s", (int)(colon - name), name, colon + 1);
+    const struct wp_flame *flame = &facts->flame;
+    uint32_t frames, most = 0;
+    wp_report_frames(facts->report, &frames);
+    uint64_t *sums = causes->rows[row].kind == WP_CAUSE_KIND_TIMEOUT ? calloc(frames + 1u, sizeof(*sums)) : NULL;
+    facts->pool.failed |= !sums && causes->rows[row].kind == WP_CAUSE_KIND_TIMEOUT;
+    for (uint32_t i = 0; sums && i < flame->cell_count; i++) {
+        uint32_t frame = flame->nodes[flame->cells[i].node].frame;
+        if (causes->cell_cause[i] != row + 1 || frame >= frames || wp_facts_frame_style(facts, frame) != WP_STYLE_NET)
+            continue;
+        sums[frame] += flame->cells[i].ns;
+        most = !most || sums[frame] > sums[most] ? frame : most;
+    }
+    bool is_known = sums && most && sums[most] >= causes->rows[row].ns / 2;
+    free(sums);
+    const char *name = wp_facts_frame_name(facts, most), *colon = is_known ? strchr(name, ':') : NULL;
+    return colon ? wp_pool_printf(&facts->pool, "%.*s %s", (int)(colon - name), name, colon + 1) : NULL;
 }
 
 /* --- threads, of a trace --- */

@@ -366,7 +366,7 @@ static const char *other_sentence(const struct text *t, const struct wp_cause_fa
     const char *where = wp_code_location_text(t->pool, &location);
     if (peer)
         what = peer;
-    const char *due = wp_cause_due(t->facts, cause);
+    const char *due = wp_cause_due(t->causes, t->facts, t->of->row);
     if (due) {
         words = wp_pool_printf(t->pool, "until a timeout, unanswered by %s", wp_pool_clip(t->pool, due, NAME_BYTES));
         what = "";

@@ -19,7 +19,7 @@ static bool is_retry(const struct wp_cause_case *of, struct wp_pattern *pattern)
 {
     const char *peer = wp_cause_peer(of->facts, of->cause->sleep);
     if (!peer)
-        peer = wp_cause_due(of->facts, of->cause);
+        peer = wp_cause_due(of->causes, of->facts, of->row);
     if (of->cause->kind != WP_CAUSE_KIND_TIMEOUT || !peer || of->count < LEAST_RETRIES)
         return false;
     pattern->sure = WP_SURETY_LIKELY;

@@ -154,7 +154,7 @@ def main():
     parser.add_argument("--draws", type=int, default=100, help="comparisons with each slower one")
     parser.add_argument("--equals", type=int, default=400, help="comparisons of equals")
     parser.add_argument("--requests", type=int, default=200, help="in a recording of a command")
-    parser.add_argument("--seconds", type=float, default=2, help="of a recording of a service")
+    parser.add_argument("--seconds", type=float, default=5, help="of a recording of a service")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--fair", action="store_true", help="at the priority of everybody else")
     parser.add_argument("--pool", help="where the recordings are, and stay")

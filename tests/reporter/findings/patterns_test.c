@@ -205,6 +205,13 @@ static const struct {
     /* An event loop does not say itself whose answer was due. */
     {{{"[node];sleep:epoll_wait;tcp:10.0.0.7:80", WP_TIMEOUT, 900, 3}}, "retry_after_timeout", WP_SURETY_LIKELY,
         "until a timeout, unanswered by tcp 10.0.0.7:80: `epoll_wait`, 3 times, 300 ms each. Retry after a timeout"},
+    /* Nor in each of its sleeps, when it goes on in another thread; half of them tell. */
+    {{{"[go];sleep:epoll_pwait", WP_TIMEOUT, 450, 3},
+         {"[go];[go];sleep:epoll_pwait;tcp:10.0.0.7:80", WP_TIMEOUT, 250, 2},
+         {"[go];sleep:epoll_pwait;tcp:10.0.0.7:80", WP_TIMEOUT, 250, 2}},
+        "retry_after_timeout", WP_SURETY_LIKELY, "until a timeout, unanswered by tcp 10.0.0.7:80: `epoll_pwait`"},
+    {{{"[go];sleep:epoll_pwait", WP_TIMEOUT, 750, 5}, {"[go];sleep:epoll_pwait;tcp:10.0.0.7:80", WP_TIMEOUT, 250, 2}},
+        "", 0, "until a timeout: `epoll_pwait`"},
     /* Where the program waits for another one that sleeps. */
     {{{"[app];run_hook;waitpid@libc.so.6;sleep:wait4;[sleep];sleep:clock_nanosleep", WP_DELIBERATE_SLEEP, 90, 1}}, "",
         0, "app waits in `run_hook` for sleep, which sleeps on purpose for 90.0 ms"},
