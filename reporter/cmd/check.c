@@ -161,8 +161,7 @@ int wp_check_run(struct wp_buffer *out, const struct wp_check_options *options, 
             rc = format(out, &compare, &facts[WP_AFTER], options->format, err);
         *is_degraded = compare.is_degraded;
         if (!rc && options->keeps)
-            rc = wp_check_store(&stores, &compare, &operand[WP_AFTER],
-                options->old_text ? options->old_text : operand[WP_BEFORE].release, err);
+            rc = wp_check_store(&stores, &compare, operand, options->old_text, err);
         wp_compare_fini(&compare);
     }
     wp_facts_fini(&facts[WP_BEFORE]);

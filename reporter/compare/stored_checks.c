@@ -133,17 +133,20 @@ static const char *value_of(struct wp_pool *pool, const struct wp_compare *compa
 }
 
 int wp_check_store(const struct wp_stores *stores, const struct wp_compare *compare,
-    const struct wp_operand_spec *operand, const char *against, struct wp_error *err)
+    const struct wp_operand_spec operand[2], const char *against, struct wp_error *err)
 {
+    const char *release = operand[WP_AFTER].release, *parts = against ? strpbrk(against, ":@/") : NULL;
     struct wp_pool pool = {0};
     struct wp_snapshot snapshot;
     struct wp_store *store = NULL;
     char bucket[WP_ID_ROOM] = "";
     struct keeping keeping = {.bucket = bucket, .value = value_of(&pool, compare), .err = err};
-    keeping.key = wp_pool_printf(&pool, PREFIX "%s.%.400s", wp_method_key(compare->options.method), against);
+    /* HEAD~1 is another release tomorrow. */
+    keeping.key = wp_pool_printf(&pool, PREFIX "%s.%s%.400s", wp_method_key(compare->options.method),
+        operand[WP_BEFORE].release, parts ? parts : "");
     int rc = !keeping.value || pool.failed ? wp_error_set(err, -ENOMEM, "out of memory for the check") : 0;
     if (!rc)
-        rc = wp_snapshot_begin(&snapshot, stores, operand->release, err);
+        rc = wp_snapshot_begin(&snapshot, stores, release, err);
     if (!rc) {
         rc = wp_snapshot_bucket(&snapshot, compare->operand[WP_AFTER].aggregate, bucket, err);
         for (size_t i = 0; i < stores->count && !store; i++)
@@ -151,9 +154,9 @@ int wp_check_store(const struct wp_stores *stores, const struct wp_compare *comp
         wp_snapshot_end(&snapshot);
     }
     if (!rc)
-        rc = wp_store_update(store, operand->release, keep_in, &keeping, err);
+        rc = wp_store_update(store, release, keep_in, &keeping, err);
     if (rc)
-        wp_error_wrap(err, rc, "cannot store the check with release %s", operand->release);
+        wp_error_wrap(err, rc, "cannot store the check with release %s", release);
     wp_pool_fini(&pool);
     return rc;
 }

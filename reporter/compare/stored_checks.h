@@ -18,9 +18,9 @@ struct wp_stored_check {
 /* Those of an aggregate, in the order of their keys, in the pool. What is no check, or of a later version, is passed
  * over. */
 size_t wp_stored_checks_read(struct wp_stored_check **checks, struct wp_pool *pool, const struct wp_metadata *metadata);
-/* Keeps it in the first of the stores that has the release of `operand`. `against`: the older operand as it was asked
- * for. -ENOENT: none has it. */
+/* Keeps it in the first of the stores that has the release of the newer operand. `against`: the older operand as it was
+ * asked for (NULL: as it was found), kept with its release's id in place of its reference. -ENOENT: none has it. */
 int wp_check_store(const struct wp_stores *stores, const struct wp_compare *compare,
-    const struct wp_operand_spec *operand, const char *against, struct wp_error *err);
+    const struct wp_operand_spec operand[2], const char *against, struct wp_error *err);
 
 #endif

@@ -28,6 +28,7 @@ class Versions(unittest.TestCase):
         for number, subject in enumerate(("first <b>", "second \x1b[31mred"), 1):
             git(cls.repository, "commit", "-q", "--allow-empty", "-m", subject, date=f"2026-0{number}-02T03:04:05Z")
             git(cls.repository, "tag", f"v{number}")
+        cls.first = git(cls.repository, "rev-parse", "v1")
         git(cls.repository, "checkout", "-q", "-b", "side")
         git(cls.repository, "commit", "-q", "--allow-empty", "-m", "aside", date="2026-03-02T03:04:05Z")
         cls.aside = git(cls.repository, "rev-parse", "HEAD")
@@ -81,6 +82,9 @@ class Versions(unittest.TestCase):
         self.assertEqual([check["against"] for check in self.log()["v1"]["checks"]], ["v1"])
         self.assertIn("    same as v1 in main", self.runs(0, "wakepath", "log", "--store", self.root))
         self.assertIn("[1 check kept, 0 worse]", self.runs(0, "wakepath-store", "log", self.root))
+        for asked in ("HEAD~1:main", "main~1:main", self.first[:8] + ":main"):
+            self.runs(None, "wakepath", "check", "--store", self.root, asked, "v2", "--keep", cwd=self.repository)
+        self.assertEqual([check["against"] for check in self.log()["v2"]["checks"]], ["v1:main"], "a branch moves, a release does not")
 
     def asked(self, name, *words, status=0, folder="/"):
         """The release that the answer is of."""

@@ -188,16 +188,17 @@ static void checks_are_stored_and_read_again(void **state)
     struct wp_facts facts[2];
     struct wp_error err = {0};
     struct wp_compare compare;
-    struct wp_operand_spec operand;
+    struct wp_operand_spec operand[2];
     struct wp_snapshot snapshot;
     struct wp_metadata metadata;
     struct wp_pool pool = {0};
     struct wp_stored_check *checks;
-    assert_int_equal(wp_operand_parse(&operand, "v2", &err), 0);
+    assert_int_equal(wp_operand_parse(&operand[WP_BEFORE], "v1/web-1", &err), 0);
+    assert_int_equal(wp_operand_parse(&operand[WP_AFTER], "v2", &err), 0);
     assert_int_equal(read_both(facts, &place->stores, "v1/web-1", "v2", false, &err), 0);
     assert_int_equal(wp_compare_build(&compare, &facts[0], &facts[1], &WP_COMPARE_DEFAULTS, &err), 0);
     for (int i = 0; i < 2; i++) /* again: it takes the place of the first */
-        if (wp_check_store(&place->stores, &compare, &operand, "v1/web-1", &err))
+        if (wp_check_store(&place->stores, &compare, operand, i ? "v1/web-1" : "main~1/web-1", &err))
             fail_msg("%s", err.text);
     wp_compare_fini(&compare);
     wp_facts_fini(&facts[0]);
