@@ -109,10 +109,11 @@ static int read_all(struct answer *answer, const struct wp_stores *stores, char 
     else if (!rc && is_empty)
         rc = wp_query_refuse_empty(answer->query, err);
     else if (!rc && !answer->count)
-        rc = wp_error_set(err, -ENOENT, "store %s has no release with anything of %s%s%s in that time",
-            answer->query->stores[0], answer->query->aggregate ? answer->query->aggregate : "an aggregate",
+        rc = wp_error_set(err, -ENOENT, "store %s has no release with anything of %s%s%s%s", answer->query->stores[0],
+            answer->query->aggregate ? answer->query->aggregate : "an aggregate",
             answer->query->selection.hosts ? " on hosts " : "",
-            answer->query->selection.hosts ? answer->query->selection.hosts : "");
+            answer->query->selection.hosts ? answer->query->selection.hosts : "",
+            answer->query->selection.since_s || answer->query->selection.until_s ? " in that time" : "");
     return rc;
 }
 

@@ -194,6 +194,16 @@ static int merge_meant(struct wp_txn *txn, const struct wp_selection *selection,
     return rc;
 }
 
+/* With what was asked for. */
+static int refuse_none(const struct wp_txn *txn, const char *aggregate, const char *what,
+    const struct wp_selection *selection, struct wp_error *err)
+{
+    const char *hosts = selection ? selection->hosts : NULL;
+    bool has_time = selection && (selection->since_s || selection->until_s);
+    return wp_error_set(err, -ENOENT, "aggregate '%s' of release '%s' has no %s%s%.250s%s", aggregate,
+        txn->env->release, what, hosts ? " of hosts " : "", hosts ? hosts : "", has_time ? " in that time" : "");
+}
+
 int wp_txn_read_report(struct wp_txn *txn, const char *aggregate, const struct wp_selection *selection,
     struct wp_report_reading *reading, struct wp_error *err)
 {
@@ -215,8 +225,7 @@ int wp_txn_read_report(struct wp_txn *txn, const char *aggregate, const struct w
     }
     wp_strings_free(keys, count);
     if (!rc && !sum && !reading->damage_count)
-        rc = wp_error_set(
-            err, -ENOENT, "aggregate '%s' of release '%s' has no report in that time", aggregate, txn->env->release);
+        rc = refuse_none(txn, aggregate, "report", selection, err);
     if (!rc && !sum && !(sum = wp_report_create()))
         rc = wp_error_set(err, -ENOMEM, "out of memory for a report");
     if (!rc)
@@ -278,8 +287,7 @@ int wp_txn_read_trace(struct wp_txn *txn, const char *aggregate, const struct wp
     while (!rc && !*trace) {
         size_t newest = newest_of(keys, count, selection);
         if (newest == count) {
-            rc = wp_error_set(
-                err, -ENOENT, "aggregate '%s' of release '%s' has no trace in that time", aggregate, txn->env->release);
+            rc = refuse_none(txn, aggregate, "trace", selection, err);
             break;
         }
         rc = decode_trace(txn, keys[newest], trace, err);
