@@ -137,7 +137,7 @@ static int commit(struct ingest *ingest, bool force, bool may_wait, struct wp_er
     wp_aggregator_vitals_committed(ingest->vitals, wp_clock_of_ns(CLOCK_MONOTONIC) - start_ns, rc);
     if (rc == -ENOSPC && may_wait) {
         if (wp_log_allowed(ingest->logger, &ingest->full, wp_clock_of_ns(CLOCK_MONOTONIC), 10 * WP_NS_PER_S))
-            wp_log(ingest->logger, WP_LOG_WARN, "%s", why.text);
+            wp_log(ingest->logger, WP_LOG_WARN, "%s. Make room and it goes on", why.text);
         return 0;
     }
     if (rc)

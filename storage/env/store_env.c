@@ -34,10 +34,8 @@ int wp_env_error(struct wp_error *err, int mdb_rc, const char *what, const struc
             err, -EAGAIN, "%s in '%s/%s': the map grows, begin the transaction again", what, root, release);
     case ENOSPC:
     case EDQUOT:
-        return wp_error_set(err, -ENOSPC,
-            "%s in '%s/%s': the disk is full; nothing of this transaction was kept. Make room "
-            "and it goes on",
-            what, root, release);
+        return wp_error_set(
+            err, -ENOSPC, "%s in '%s/%s': the disk is full; nothing of this transaction was kept", what, root, release);
     case EACCES:
     case EROFS:
         return wp_error_set(err, -mdb_rc,

@@ -62,6 +62,7 @@ class NoRoom(unittest.TestCase):
         said = self.run_it(*words, want=1).stderr
         self.assertRegex(said, "disk is full|No space left on device")
         self.assertEqual(said.count("\n"), 1, said)
+        self.assertNotIn("goes on", said, "it has ended")
         for is_now, was in zip(self.state(), before):
             self.assertEqual(is_now, was)
 
