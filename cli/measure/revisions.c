@@ -4,7 +4,7 @@
 #include "common/array.h"
 #include "common/release_id.h"
 #include "common/utf8.h"
-#include "reporter/base/git.h"
+#include "common/git.h"
 
 #include <errno.h>
 #include <stdio.h>

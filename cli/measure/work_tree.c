@@ -2,7 +2,7 @@
 #include "cli/measure/work_tree.h"
 
 #include "common/path.h"
-#include "reporter/base/git.h"
+#include "common/git.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #include "reporter/read/commits.h"
 
 #include "common/clock.h"
-#include "reporter/base/git.h"
+#include "common/git.h"
 #include "reporter/read/history.h"
 
 #include <errno.h>

@@ -3,7 +3,7 @@
 
 #include "common/array.h"
 #include "common/intern.h"
-#include "reporter/base/git.h"
+#include "common/git.h"
 
 #include <errno.h>
 #include <stdio.h>

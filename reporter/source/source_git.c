@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/source/source_git.h"
 
-#include "reporter/base/git.h"
+#include "common/git.h"
 #include "reporter/read/history.h"
 
 #include <errno.h>

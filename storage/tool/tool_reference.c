@@ -2,6 +2,7 @@
 /* References where a release or a key is asked for: wakepath-store cat ROOT REV~2:AGGREGATE@TIMEBOX */
 #include "storage/tool/tool_reference.h"
 
+#include "common/git.h"
 #include "storage/kind/bucket_store.h"
 #include "storage/kind/report_store.h"
 #include "storage/report/report_encode.h"
@@ -14,6 +15,39 @@
 #include <stdio.h>
 #include <string.h>
 
+/* What the repository of this folder knows by that name is the release of that commit, if there is one. */
+static bool find_by_git(struct wp_reference *reference, struct wp_store *store)
+{
+    static const char *const words[] = {"rev-list", "--max-count=1", "--stdin", NULL};
+    struct wp_reference found = *reference;
+    struct wp_buffer name = {0}, id = {0};
+    wp_buffer_printf(&name, "%s~%llu\n", reference->release, (unsigned long long)reference->back);
+    bool is_commit = !name.failed && *reference->release != '-' && !wp_git_run(".", words, &name, 4096, &id, NULL);
+    size_t size = is_commit && id.data ? strspn((const char *)id.data, "0123456789abcdef") : 0;
+    bool is_there = false;
+    if (size >= 40 && size < sizeof(found.release)) {
+        snprintf(found.release, sizeof(found.release), "%.*s", (int)size, (const char *)id.data);
+        found.back = 0;
+        is_there = !wp_reference_resolve(&found, &store, 1, NULL) && wp_release_is_there(&store, 1, found.release);
+    }
+    if (is_there)
+        *reference = found;
+    wp_buffer_fini(&name);
+    wp_buffer_fini(&id);
+    return is_there;
+}
+
+static int find_release(struct wp_reference *reference, struct wp_store *store, struct wp_error *err)
+{
+    struct wp_reference asked = *reference;
+    int rc = wp_reference_resolve(reference, &store, 1, err);
+    bool is_open = rc == -ENOENT || (!rc && !wp_release_is_there(&store, 1, reference->release));
+    if (!is_open || wp_release_is_there(&store, 1, asked.release) || !find_by_git(&asked, store))
+        return rc;
+    *reference = asked;
+    return 0;
+}
+
 int wp_tool_resolve(struct wp_tool *tool, struct wp_error *err)
 {
     struct wp_reference reference;
@@ -21,7 +55,7 @@ int wp_tool_resolve(struct wp_tool *tool, struct wp_error *err)
     int rc = wp_reference_parse(&reference, location->release, err);
     if (!rc)
         rc = tool->is_changing ? wp_reference_resolve_exact(&reference, tool->store, err)
-                               : wp_reference_resolve(&reference, &tool->store, 1, err);
+                               : find_release(&reference, tool->store, err);
     if (rc || !*reference.aggregate) {
         snprintf(location->release, sizeof(location->release), "%s", reference.release);
         return rc;

@@ -6,8 +6,8 @@
 
 struct wp_json;
 
-/* Replaces the reference in tool->location by what it means now; after wp_store_open. -EINVAL: not a reference, or
- * one with a key behind it; -ENOENT. */
+/* Replaces the reference in tool->location by what it means now, for a command that only reads also as the repository
+ * of this folder knows it; after wp_store_open. -EINVAL: not a reference, or one with a key behind it; -ENOENT. */
 int wp_tool_resolve(struct wp_tool *tool, struct wp_error *err);
 /* Writes the sum of all shards, and of all timeboxes unless one is given, as an object. Damaged reports are
  * complaints; -ENOENT: no report. */

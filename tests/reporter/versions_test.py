@@ -106,6 +106,13 @@ class Versions(unittest.TestCase):
         self.assertIn("main", self.runs(None, "wakepath", "check", "--store", self.root, "HEAD~1", "HEAD", cwd=self.repository))
         for words in (("stat", self.root, "01234567"), ("stat", self.root + "/01234567"), ("ls", self.root, "topic")):
             self.assertIn("elsewhere" if words[0] == "stat" else "main/", self.runs(0, "wakepath-store", *words), words)
+        self.runs(0, "wakepath-store", "metadata", "set", self.root + "/v1", "commit.id", self.first)
+        for name in ("HEAD~1", "main~", self.first[:9]):
+            self.assertIn("v1", self.runs(0, "wakepath-store", "stat", self.root, name, cwd=self.repository), name)
+        self.assertIn("v1", self.runs(0, "wakepath-store", "log", f"{self.root}/HEAD~1", cwd=self.repository))
+        for words in (("stat", self.root, "HEAD"), ("rm", self.root, "HEAD~1", "--dry-run")):
+            self.assertIn("has no release 'HEAD'", self.runs(1, "wakepath-store", *words, cwd=self.repository))
+        self.runs(0, "wakepath-store", "metadata", "rm", self.root + "/v1", "commit.id")
         self.assertIn("did you mean 'elsewhere'", self.runs(1, "wakepath-store", "rm", self.root, "0123456:main", "--dry-run"))
         self.assertIn("has no release '0bad'", self.runs(1, "wakepath-store", "stat", self.root, "0bad"))
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef WP_REPORTER_BASE_GIT_H
-#define WP_REPORTER_BASE_GIT_H
+#ifndef WP_COMMON_GIT_H
+#define WP_COMMON_GIT_H
 /* Asks the git command about a repository. Its answers are input like any other: bounded, never trusted. */
 #include "common/buffer.h"
 #include "common/error.h"

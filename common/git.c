@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "reporter/base/git.h"
+#include "common/git.h"
 
 #include "common/clock.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* git asked about the repository that is meant, and for no longer than somebody waits. */
-#include "reporter/base/git.h"
+#include "common/git.h"
 
 #include "common/path.h"
 
