@@ -9,6 +9,7 @@
 #include "reporter/compare/compare_method.h"
 #include "reporter/compare/compare_whole.h"
 #include "reporter/compare/compare_work.h"
+#include "reporter/recording/recorded_title.h"
 #include "storage/report/report_read.h"
 #include "storage/report/report_series.h"
 
@@ -78,6 +79,8 @@ static void describe_operand(struct wp_compare_build *build, int which, const st
     *operand = (struct wp_operand){.release = facts->release,
         .aggregate = facts->aggregate,
         .group = facts->group,
+        .line = wp_recorded_line(facts),
+        .workload = wp_recorded_workload(facts),
         .commit = wp_commit_line(&build->compare->pool, &commit),
         .wall_ns = facts->wall_ns,
         .total_ns = facts->total_ns,

@@ -72,6 +72,7 @@ struct wp_changes {
 struct wp_operand {
     const char *overlaps;                            /* other releases at the same time, a sentence; NULL none known */
     const char *commit;                              /* the release's, a line; "" none known */
+    const char *line, *workload;                     /* the recorded command's; NULL not told */
     const char *release, *aggregate, *group, *label; /* label: what tells it from the other in a sentence */
     uint64_t wall_ns, total_ns, first_ns, recordings, sampled_ns, bucket_ns;
     uint32_t buckets, intervals;     /* intervals: recordings that can be distinguished */

@@ -9,17 +9,32 @@
 #include "reporter/export/format_findings.h"
 #include "reporter/export/format_model.h"
 #include "reporter/findings/finding_since.h"
+#include "reporter/recording/recorded_title.h"
 
 #include <errno.h>
+#include <stdio.h>
 
 #define JSON_ROWS 500u
 #define SENTENCES 5u
+
+static void put_command(struct wp_json *json, const char *line)
+{
+    char word[4096];
+    size_t size = wp_recorded_word(line);
+    snprintf(word, sizeof(word), "%.*s", (int)size, line);
+    wp_json_text(json, "cmd", word);
+    wp_json_text(json, "args", line[size] ? line + size + 1 : "");
+}
 
 static void put_operand(struct wp_json *json, const char *key, const struct wp_operand *operand)
 {
     wp_json_object(json, key);
     wp_json_text(json, "release", operand->release);
     wp_json_text(json, "aggregate", operand->aggregate);
+    if (operand->line)
+        put_command(json, operand->line);
+    if (operand->workload)
+        wp_json_text(json, "workload", operand->workload);
     wp_json_number(json, "wall_ns", operand->wall_ns);
     wp_json_number(json, "total_ns", operand->total_ns);
     wp_json_fixed(json, "accounted_percent", operand->accounted_percent);

@@ -320,22 +320,13 @@ static void put_machine(struct writer *writer)
     wp_json_end(&writer->json);
 }
 
-/* The first word of a command line, which stands in quotes where it has unusual characters. */
-static size_t first_word(const char *line)
-{
-    size_t size = 0;
-    for (bool is_quoted = false; line[size] && (is_quoted || line[size] != ' '); size++)
-        is_quoted ^= line[size] == '\'';
-    return size;
-}
-
 static void put_header(struct writer *writer)
 {
     struct wp_json *json = &writer->json;
     const struct wp_facts *facts = writer->facts;
     const char *line = wp_recorded_line(facts), *workload = wp_recorded_workload(facts);
     const char *command = line ? line : facts->aggregate;
-    size_t size = line ? first_word(line) : strlen(command);
+    size_t size = line ? wp_recorded_word(line) : strlen(command);
     wp_json_line(json);
     wp_json_object(json, "header");
     wp_json_text(json, "type", "time");

@@ -54,6 +54,14 @@ const char *wp_recorded_workload(const struct wp_facts *facts)
     return wp_metadata_text(&facts->metadata, WP_BUCKET_PREFIX "workload");
 }
 
+size_t wp_recorded_word(const char *line)
+{
+    size_t size = 0;
+    for (bool is_quoted = false; line[size] && (is_quoted || line[size] != ' '); size++)
+        is_quoted ^= line[size] == '\'';
+    return size;
+}
+
 const char *wp_recorded_what(struct wp_pool *pool, const struct wp_facts *facts)
 {
     const char *line = wp_recorded_line(facts), *workload = wp_recorded_workload(facts);

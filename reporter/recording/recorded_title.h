@@ -10,6 +10,8 @@ const char *wp_recorded_text(const struct wp_facts *facts, const char *key);
 const char *wp_recorded_line(const struct wp_facts *facts);
 /* What the command worked on, as --workload named it; NULL: that was not told. */
 const char *wp_recorded_workload(const struct wp_facts *facts);
+/* Bytes of the first word of a command line, which stands in quotes where it has unusual characters. */
+size_t wp_recorded_word(const char *line);
 /* "sleep 0.1, workload big": what tells an aggregate from others of its name; "" where nothing was told. */
 const char *wp_recorded_what(struct wp_pool *pool, const struct wp_facts *facts);
 /* Both were told and are not the same: the folder of the program does not count, nor a command that one side left out.

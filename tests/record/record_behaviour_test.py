@@ -106,6 +106,10 @@ class Passing(RecordTest):
         self.assertEqual(told, {"sleep 0.3, workload w", "sh -c 'exit 3', workload w"})
         found = [json.load(open(path, encoding="utf-8"))["command"] for path in glob.glob(os.path.join(self.out, "x", "main~*", "summary.json"))]
         self.assertEqual(sorted(one["exit_status"] for one in found), [0, 3])
+        name = next(row["name"] for row in json.loads(rows.stdout)[0]["aggregates"] if row.get("recorded", "").startswith("sh"))
+        check = subprocess.run([program("wakepath"), "check", "--store", self.path("root"), "--format", "json", f"x:{name}", f"x:{name}"],
+                               capture_output=True, check=True, timeout=LIMIT_S)
+        self.assertEqual([json.loads(check.stdout)["old"].get(key) for key in ("cmd", "args", "workload")], ["sh", "-c 'exit 3'", "w"])
 
     def test_background_child_is_not_waited_for(self):
         self.record(["sh", "-c", f"sleep 40 & echo $! >{self.path('pid')}; exit 3"], want=3)
