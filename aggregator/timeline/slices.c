@@ -5,6 +5,7 @@
 #include "aggregator/timeline/memory_shares.h"
 #include "aggregator/timeline/timeline_cpus.h"
 #include "common/array.h"
+#include "common/large.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,33 +19,35 @@
 
 static uint32_t larger(uint32_t room)
 {
-    return !room ? 4 : room < SMALL_RING ? room * 2 : room < LARGE_RING ? room + room / 4 : room + room / 8;
+    size_t wanted = !room ? 4 : room < SMALL_RING ? room * 2 : room < LARGE_RING ? room + room / 4 : room + room / 8;
+    return (uint32_t)(wp_large_fit(wanted * WP_SLICE_BYTES) / WP_SLICE_BYTES);
+}
+
+/* Slices, and behind them their CPUs. */
+static void set_ring(struct wp_thread *thread, struct wp_slice *slices, uint32_t room)
+{
+    thread->slices = slices;
+    thread->slice_cpus = slices ? (struct wp_slice_cpu *)(slices + room) : NULL;
+    thread->slice_room = room;
 }
 
 /* The ring is full. What stands at its end is older than what stands at its beginning, and stays at the end. */
 static bool grow_ring(struct wp_timeline *timeline, struct wp_thread *thread)
 {
-    uint32_t room = larger(thread->slice_room);
-    if (room <= thread->slice_room)
+    uint32_t had = thread->slice_room, room = larger(had);
+    if (room <= had)
         return false;
-    struct wp_slice_cpu *cpus = realloc(thread->slice_cpus, room * sizeof(*cpus));
-    if (!cpus)
-        return false;
-    thread->slice_cpus = cpus;                                                 /* a larger one does no harm */
-    struct wp_slice *slices = realloc(thread->slices, room * sizeof(*slices)); /* large ones are not even copied */
-    if (!slices && !thread->slice_room) {
-        free(cpus);
-        thread->slice_cpus = NULL;
-    }
+    struct wp_slice *slices = wp_large_resize(thread->slices, had * WP_SLICE_BYTES, room * WP_SLICE_BYTES);
     if (!slices)
         return false;
+    set_ring(thread, slices, room);
+    const struct wp_slice_cpu *cpus = (const struct wp_slice_cpu *)(slices + had);
     uint64_t older = thread->first_slice < thread->slice_base ? thread->slice_base - thread->first_slice : 0;
-    uint64_t newer = thread->slice_room - older;
-    memmove(cpus + room - older, cpus + newer, older * sizeof(*cpus)); /* the two may overlap */
+    uint64_t newer = had - older;
+    memmove(thread->slice_cpus + room - older, cpus + newer, older * sizeof(*cpus)); /* what is behind comes first */
+    memmove(thread->slice_cpus, cpus, newer * sizeof(*cpus));
     memmove(slices + room - older, slices + newer, older * sizeof(*slices));
-    timeline->ring_bytes += (room - thread->slice_room) * WP_SLICE_BYTES;
-    thread->slices = slices;
-    thread->slice_room = room;
+    timeline->ring_bytes += (room - had) * WP_SLICE_BYTES;
     return true;
 }
 
@@ -55,22 +58,17 @@ static void shrink_ring(struct wp_timeline *timeline, struct wp_thread *thread)
     if (thread->slice_room < LARGE_RING / 4 || count > thread->slice_room / 3)
         return;
     uint32_t room = (uint32_t)(count + count / 4 + 4);
-    struct wp_slice *slices = malloc(room * sizeof(*slices));
-    struct wp_slice_cpu *cpus = slices ? malloc(room * sizeof(*cpus)) : NULL;
-    if (!cpus) {
-        free(slices);
+    struct wp_slice *slices = wp_large_resize(NULL, 0, room * WP_SLICE_BYTES);
+    if (!slices)
         return;
-    }
+    struct wp_slice_cpu *cpus = (struct wp_slice_cpu *)(slices + room);
     for (uint64_t i = 0; i < count; i++) {
         slices[i] = *wp_thread_slice(thread, thread->first_slice + i);
         cpus[i] = *wp_thread_slice_cpu(thread, thread->first_slice + i);
     }
-    free(thread->slices);
-    free(thread->slice_cpus);
+    wp_large_free(thread->slices, thread->slice_room * WP_SLICE_BYTES);
     timeline->ring_bytes -= (thread->slice_room - room) * WP_SLICE_BYTES;
-    thread->slices = slices;
-    thread->slice_cpus = cpus;
-    thread->slice_room = room;
+    set_ring(thread, slices, room);
     thread->slice_base = thread->first_slice;
 }
 
@@ -184,8 +182,8 @@ void wp_timeline_push_sample(struct wp_timeline *timeline, struct wp_thread *thr
 {
     uint64_t count = thread->sample_end - thread->first_sample;
     if (!thread->samples || count > thread->sample_mask) {
-        uint32_t size = thread->samples ? (thread->sample_mask + 1) * 2 : 16;
-        struct wp_sample *samples = realloc(thread->samples, size * sizeof(*samples));
+        uint32_t had = thread->samples ? thread->sample_mask + 1 : 0, size = had ? had * 2 : 16;
+        struct wp_sample *samples = wp_large_resize(thread->samples, had * sizeof(*samples), size * sizeof(*samples));
         if (!samples) {
             timeline->failed = true;
             return;
@@ -193,7 +191,7 @@ void wp_timeline_push_sample(struct wp_timeline *timeline, struct wp_thread *thr
         for (uint64_t i = thread->first_sample; i < thread->sample_end; i++)
             if ((i & (size - 1)) != (i & thread->sample_mask))
                 samples[i & (size - 1)] = samples[i & thread->sample_mask];
-        timeline->ring_bytes += (size - (thread->samples ? thread->sample_mask + 1 : 0)) * sizeof(*samples);
+        timeline->ring_bytes += (size - had) * sizeof(*samples);
         thread->samples = samples;
         thread->sample_mask = size - 1;
     }
@@ -234,9 +232,7 @@ void wp_timeline_forget(struct wp_timeline *timeline, uint64_t horizon_ns)
             timeline->ring_bytes -= thread->slice_room * WP_SLICE_BYTES +
                 (thread->samples ? (thread->sample_mask + (uint64_t)1) * sizeof(*thread->samples) : 0);
             wp_thread_fini(thread);
-            thread->slice_room = 0;
-            thread->slices = NULL;
-            thread->slice_cpus = NULL;
+            set_ring(thread, NULL, 0);
             thread->samples = NULL;
             thread->first_slice = thread->slice_end;
             thread->first_sample = thread->sample_end;
@@ -249,7 +245,6 @@ void wp_timeline_forget(struct wp_timeline *timeline, uint64_t horizon_ns)
 
 void wp_thread_fini(struct wp_thread *thread)
 {
-    free(thread->slices);
-    free(thread->slice_cpus);
-    free(thread->samples);
+    wp_large_free(thread->slices, thread->slices ? thread->slice_room * WP_SLICE_BYTES : 0);
+    wp_large_free(thread->samples, thread->samples ? (thread->sample_mask + (size_t)1) * sizeof(*thread->samples) : 0);
 }

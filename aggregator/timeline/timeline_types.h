@@ -165,7 +165,7 @@ struct wp_process_name {
 /* One thread, from its first event until it is buried. What each event needs stands first, in a line of the cache. */
 struct wp_thread {
     struct wp_slice *slices;         /* ring, owned */
-    struct wp_slice_cpu *slice_cpus; /* the same; NULL if that is */
+    struct wp_slice_cpu *slice_cpus; /* in the same memory, behind the last of them; NULL if that is */
     uint64_t first_slice, slice_end; /* ordinals [first, end) */
     uint64_t slice_base; /* ordinal in the ring's first place; those before it stand behind the last that is in use */
     uint32_t slice_room; /* of the ring: as much as is needed and a little more, no power of two */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* array, utf8, buffer, intern, intmap and error against plain models. */
+/* array, large memory, utf8, buffer, intern, intmap and error against plain models. */
 #include "common/array.h"
 #include "common/buffer.h"
 #include "common/error.h"
@@ -7,6 +7,7 @@
 #include "common/idtable.h"
 #include "common/intmap.h"
 #include "common/json.h"
+#include "common/large.h"
 #include "common/syscall_table.h"
 #include "common/utf8.h"
 
@@ -308,6 +309,43 @@ static void idtable_holds_what_is_in_use(void **state)
     wp_idtable_fini(&table);
 }
 
+/* Bytes of this process' addresses. */
+static size_t mapped_bytes(void)
+{
+    unsigned long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "re");
+    assert_non_null(file);
+    assert_int_equal(fscanf(file, "%lu", &pages), 1);
+    fclose(file);
+    return pages * 4096;
+}
+
+static void large_memory_keeps_what_is_in_it(void **state)
+{
+    static const size_t sizes[] = {100, 5000, WP_LARGE_BYTES - 1, WP_LARGE_BYTES, 2 * WP_LARGE_BYTES + 12, 40000000,
+        3 * WP_LARGE_BYTES, WP_LARGE_BYTES + 1, 7, 9 * WP_LARGE_BYTES};
+    (void)state;
+    char *memory = NULL;
+    size_t size = 0, before = mapped_bytes();
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); size = sizes[i++]) {
+        memory = wp_large_resize(memory, size, sizes[i]);
+        assert_non_null(memory);
+        assert_true(sizes[i] < WP_LARGE_BYTES || (uintptr_t)memory % WP_LARGE_BYTES == 0);
+        for (size_t at = 0; at < size && at < sizes[i]; at += 3)
+            assert_int_equal(memory[at], (char)(at / 3));
+        for (size_t at = 0; at < sizes[i]; at += 3)
+            memory[at] = (char)(at / 3);
+    }
+    assert_true(mapped_bytes() >= before + size);
+    wp_large_free(memory, size);
+    wp_large_free(NULL, 0);
+    assert_true(mapped_bytes() < before + WP_LARGE_BYTES * 2); /* malloc may keep some */
+    assert_null(wp_large_resize(NULL, 0, SIZE_MAX / 4));
+    assert_int_equal(wp_large_fit(WP_LARGE_BYTES / 2), WP_LARGE_BYTES / 2);
+    assert_int_equal(wp_large_fit(WP_LARGE_BYTES - 1), WP_LARGE_BYTES);
+    assert_int_equal(wp_large_fit(WP_LARGE_BYTES + 1), 2 * WP_LARGE_BYTES);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(arrays_grow),
@@ -315,6 +353,6 @@ int main(void)
         cmocka_unit_test(utf8_is_what_rfc_3629_says), cmocka_unit_test(json_is_written_as_it_goes),
         cmocka_unit_test(syscalls_have_names_and_numbers), cmocka_unit_test(intern_is_dense_and_stable),
         cmocka_unit_test(intmap_follows_a_model), cmocka_unit_test(errors_stack_up),
-        cmocka_unit_test(idtable_holds_what_is_in_use)};
+        cmocka_unit_test(idtable_holds_what_is_in_use), cmocka_unit_test(large_memory_keeps_what_is_in_it)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

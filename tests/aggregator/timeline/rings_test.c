@@ -6,6 +6,7 @@
 #include "aggregator/net/message_datagrams.h"
 #include "aggregator/timeline/slices.h"
 #include "aggregator/timeline/timeline_state.h"
+#include "common/large.h"
 #include "proto/batch.h"
 #include "proto/batch_decode.h"
 
@@ -196,6 +197,51 @@ static void trickle_then_burst(void **state)
     end(&m);
 }
 
+/* The thread's sleeps begin in the order of time, the last `count` of them a round of run_and_sleep() after the other.
+ */
+static void check_order(const struct wp_thread *thread, uint64_t count)
+{
+    assert_true(thread->slice_end - thread->first_slice >= count);
+    for (uint64_t i = thread->slice_end - count + 1; i < thread->slice_end; i++) {
+        assert_int_equal(wp_thread_slice(thread, i)->out_ns - wp_thread_slice(thread, i - 1)->out_ns, 2);
+        assert_int_equal(wp_thread_slice_cpu(thread, i)->cpu, 1);
+    }
+}
+
+static void run_and_sleep(struct machine *m)
+{
+    happen(m, (struct wp_event){.kind = WP_EVENT_SWITCH, .other = 1, .cpu = 1});
+    happen(m, (struct wp_event){.kind = WP_EVENT_SWITCH, .thread = 1, .cpu = 1, .c = WP_STATE_INTERRUPTIBLE});
+}
+
+/* A ring of several megabytes, that has been filled round once, grows without copying, and is small again later. */
+static void a_large_ring_grows_and_shrinks(void **state)
+{
+    struct machine m;
+    uint32_t room = 0, grown = 0;
+    (void)state;
+    begin(&m);
+    for (uint64_t count = 1; count <= 200000; count++) {
+        run_and_sleep(&m);
+        if (count < 40000 && count % 64 == 0) /* the oldest half goes: what is newer goes round the ring */
+            wp_timeline_forget(&m.timeline, m.now_ns - count);
+        const struct wp_thread *thread = &m.timeline.threads[1];
+        if (thread->slice_room == room)
+            continue;
+        check_order(thread, count / 3);
+        assert_int_equal(m.timeline.ring_bytes, thread->slice_room * WP_SLICE_BYTES);
+        bool is_large = thread->slice_room * WP_SLICE_BYTES >= WP_LARGE_BYTES;
+        assert_true(!is_large || (uintptr_t)thread->slices % WP_LARGE_BYTES == 0); /* as huge pages want it */
+        room = thread->slice_room;
+        grown++;
+    }
+    assert_true(grown > 10 && room >= 160000 && room < 300000);
+    wp_timeline_forget(&m.timeline, m.now_ns - 30000);
+    assert_in_range(m.timeline.threads[1].slice_room, 15000, 30000);
+    check_order(&m.timeline.threads[1], 15000);
+    end(&m);
+}
+
 /* A checkpoint names the processor of a thread that ran; of that processor nothing need be told before the thread is
  * seen elsewhere. */
 static void a_processor_not_met_since(void **state)
@@ -252,6 +298,7 @@ int main(void)
 {
     mallopt(M_PERTURB, 0xa5);
     const struct CMUnitTest tests[] = {cmocka_unit_test(trickle_then_burst),
-        cmocka_unit_test(a_processor_not_met_since), cmocka_unit_test(names_of_runners_make_room)};
+        cmocka_unit_test(a_large_ring_grows_and_shrinks), cmocka_unit_test(a_processor_not_met_since),
+        cmocka_unit_test(names_of_runners_make_room)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
