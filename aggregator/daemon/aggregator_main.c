@@ -8,6 +8,7 @@
 #include <signal.h>
 
 #define LARGE_BYTES (256 << 10)
+#define SPARE_BYTES (8 << 20)
 
 static volatile sig_atomic_t stop_asked, reload_asked; /* the two things that a signal handler may touch */
 
@@ -48,6 +49,8 @@ int main(int argc, char **argv)
     /* Buffers of an epoch go back to the system; else one large one makes malloc keep all smaller ones between what
      * lives on. */
     mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
+    /* That alone makes malloc give what is free at the end of its memory back from 128 KiB on, to ask for it again. */
+    mallopt(M_TRIM_THRESHOLD, SPARE_BYTES);
     struct wp_service service = {.reload = &reload_asked, .on_reload = reload, .context = &daemon};
     struct wp_error err = {0};
     wp_service_init(&service);
