@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SMALL_RING 256u /* slices; smaller ones grow by half and more */
+#define SMALL_RING 1024u /* slices: 68 KiB; smaller ones grow by half and more */
 #define LARGE_RING                                                                                                     \
     16384u /* slices, a megabyte: larger ones grow by an eighth, since what is beyond need is nobody's                 \
             */
