@@ -2,6 +2,7 @@
 #include "aggregator/timeline/blockops.h"
 
 #include "common/clock.h"
+#include "common/large.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -12,6 +13,11 @@
 #define BACK 4096u             /* of one thread that are looked at */
 #define AFTER_FLUSH_NS 100000u /* the kernel ends in one go all that waited for a flush */
 
+static size_t ring_bytes(const struct wp_blockops *blockops)
+{
+    return (blockops->mask + (size_t)1) * sizeof(*blockops->ops);
+}
+
 int wp_blockops_init(struct wp_blockops *blockops)
 {
     *blockops = (struct wp_blockops){.mask = RING_START - 1, .keep_ns = 10 * WP_NS_PER_S + WP_BLOCKOPS_LATER_NS};
@@ -21,7 +27,7 @@ int wp_blockops_init(struct wp_blockops *blockops)
 
 void wp_blockops_fini(struct wp_blockops *blockops)
 {
-    free(blockops->ops);
+    wp_large_free(blockops->ops, blockops->ops ? ring_bytes(blockops) : 0);
     wp_intmap_fini(&blockops->by_key);
     wp_intmap_fini(&blockops->by_thread);
     wp_intmap_fini(&blockops->begun);
@@ -58,7 +64,8 @@ static struct wp_blockop *find(const struct wp_blockops *blockops, uint32_t devi
 static void grow(struct wp_blockops *blockops)
 {
     size_t room = ((size_t)blockops->mask + 1) * 2;
-    struct wp_blockop *ops = room <= RING ? realloc(blockops->ops, room * sizeof(*ops)) : NULL;
+    struct wp_blockop *ops =
+        room <= RING ? wp_large_resize(blockops->ops, ring_bytes(blockops), room * sizeof(*ops)) : NULL;
     if (!ops)
         return;
     for (uint64_t n = blockops->first; n < blockops->count; n++)
@@ -269,9 +276,9 @@ const struct wp_blockop *wp_blockops_last_of(const struct wp_blockops *blockops,
 
 size_t wp_blockops_bytes(const struct wp_blockops *blockops)
 {
-    return (blockops->ops ? (blockops->mask + (size_t)1) * sizeof(*blockops->ops) : 0) +
-        wp_intmap_bytes(&blockops->by_key) + wp_intmap_bytes(&blockops->by_thread) + wp_intmap_bytes(&blockops->begun) +
-        wp_intmap_bytes(&blockops->served) + wp_intmap_bytes(&blockops->flushes);
+    return (blockops->ops ? ring_bytes(blockops) : 0) + wp_intmap_bytes(&blockops->by_key) +
+        wp_intmap_bytes(&blockops->by_thread) + wp_intmap_bytes(&blockops->begun) + wp_intmap_bytes(&blockops->served) +
+        wp_intmap_bytes(&blockops->flushes);
 }
 
 void wp_blockops_forget_thread(struct wp_blockops *blockops, uint32_t thread)

@@ -14,7 +14,7 @@ import c_source
 # Files that resize memory themselves, for arrays that are more than rows in order (rings, bits, pages) or grow otherwise
 # than by doubling. Everything else grows by common/array.h. The list gets shorter only.
 RESIZERS = {
-    "aggregator/net/arrivals.c", "aggregator/timeline/blockops.c", "collector/batch/event_queue.c", "common/array.c",
+    "aggregator/net/arrivals.c", "collector/batch/event_queue.c", "common/array.c",
     "common/buffer.c", "common/idtable.c", "common/large.c", "storage/report/report_read.c", "storage/report/report_series.c",
 }
 
