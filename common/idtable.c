@@ -125,11 +125,9 @@ static int grow_pages(struct wp_idtable *table, uint32_t room)
     return 0;
 }
 
-int wp_idtable_reserve(struct wp_idtable *table, uint32_t index)
+int wp_idtable_grow(struct wp_idtable *table, uint32_t index)
 {
     uint64_t room = table->room ? table->room : FIRST_ITEMS;
-    if (index < table->room)
-        return 0;
     while (room <= index)
         room *= 2;
     if (room > UINT32_MAX)

@@ -26,8 +26,13 @@ struct wp_idtable {
 void wp_idtable_init(struct wp_idtable *table, size_t item_size);
 /* Frees all items and keeps the item size, so the table can be used again. */
 void wp_idtable_fini(struct wp_idtable *table);
-/* Makes room for items up to `index`. -ENOMEM: the table is as it was. */
-int wp_idtable_reserve(struct wp_idtable *table, uint32_t index);
+/* Makes room for items up to `index`, for which there is none. -ENOMEM: the table is as it was. */
+int wp_idtable_grow(struct wp_idtable *table, uint32_t index);
+/* The same, if there is none. */
+static inline int wp_idtable_reserve(struct wp_idtable *table, uint32_t index)
+{
+    return index < table->room ? 0 : wp_idtable_grow(table, index);
+}
 /* The item, for which there is room, is in use from now on; it may be already. */
 void wp_idtable_use(struct wp_idtable *table, uint32_t index);
 /* The item is not in use any more: zeros. */
