@@ -27,7 +27,7 @@ static uint32_t larger(uint32_t room)
 static void set_ring(struct wp_thread *thread, struct wp_slice *slices, uint32_t room)
 {
     thread->slices = slices;
-    thread->slice_cpus = slices ? (struct wp_slice_cpu *)(slices + room) : NULL;
+    thread->slice_cpus = (struct wp_slice_cpu *)(slices + room);
     thread->slice_room = room;
 }
 
@@ -232,7 +232,9 @@ void wp_timeline_forget(struct wp_timeline *timeline, uint64_t horizon_ns)
             timeline->ring_bytes -= thread->slice_room * WP_SLICE_BYTES +
                 (thread->samples ? (thread->sample_mask + (uint64_t)1) * sizeof(*thread->samples) : 0);
             wp_thread_fini(thread);
-            set_ring(thread, NULL, 0);
+            thread->slice_room = 0;
+            thread->slices = NULL;
+            thread->slice_cpus = NULL;
             thread->samples = NULL;
             thread->first_slice = thread->slice_end;
             thread->first_sample = thread->sample_end;
