@@ -16,8 +16,11 @@ static uint64_t served_ns(const struct wp_timeline *timeline, const struct wp_ev
 
 void wp_timeline_block(struct wp_timeline *timeline, const struct wp_event *event, uint32_t thread)
 {
+    if (!thread || event->kind != WP_EVENT_BLOCK_ISSUE || !(event->flags & WP_BLOCK_SERVED)) {
+        wp_blockops_event(&timeline->blockops, event, thread);
+        return;
+    }
     struct wp_event told = *event;
-    if (thread && event->kind == WP_EVENT_BLOCK_ISSUE && event->flags & WP_BLOCK_SERVED)
-        told.time_ns = served_ns(timeline, event, thread);
+    told.time_ns = served_ns(timeline, event, thread);
     wp_blockops_event(&timeline->blockops, &told, thread);
 }
