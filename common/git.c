@@ -62,16 +62,21 @@ static void git_main(const char *dir, const char *const *words, int in, int out,
     _exit(CANNOT_RUN);
 }
 
+static uint32_t most_ms(const struct wp_git_call *call)
+{
+    return call->limit_ms ? call->limit_ms : LIMIT_MS;
+}
+
 static int read_all(int fd, const struct wp_git_call *call, struct wp_buffer *out, struct wp_error *err)
 {
-    long long deadline = (long long)wp_clock_ms() + call->limit_ms;
+    long long deadline = (long long)wp_clock_ms() + most_ms(call);
     size_t before = out->size;
     char bytes[65536];
     for (;;) {
         struct pollfd polled = {.fd = fd, .events = POLLIN};
         long long left = deadline - (long long)wp_clock_ms();
         if (left <= 0)
-            return wp_error_set(err, -ETIMEDOUT, "git took more than %u ms", call->limit_ms);
+            return wp_error_set(err, -ETIMEDOUT, "git took more than %u ms", most_ms(call));
         if (poll(&polled, 1, (int)left) <= 0)
             continue;
         ssize_t got = read(fd, bytes, sizeof(bytes));
@@ -118,10 +123,9 @@ static int complain(int status, int complaint, const char *dir, struct wp_error 
     return wp_error_set(err, -EINVAL, "git in %s: %s", dir, *text ? text : "failed without a word");
 }
 
-int wp_git_run(const char *dir, const char *const *words, const struct wp_buffer *input, size_t limit,
-    struct wp_buffer *out, struct wp_error *err)
+int wp_git_run(const char *dir, const char *const *words, size_t limit, struct wp_buffer *out, struct wp_error *err)
 {
-    return wp_git_call(&(struct wp_git_call){dir, words, input, limit, LIMIT_MS}, out, err);
+    return wp_git_call(&(struct wp_git_call){.dir = dir, .words = words, .limit = limit}, out, err);
 }
 
 int wp_git_call(const struct wp_git_call *call, struct wp_buffer *out, struct wp_error *err)

@@ -50,7 +50,7 @@ static void copy_printable(char *out, size_t room, const char *text)
 /* Runs git and ends its answer with a 0. */
 static int ask(const char *dir, const char *const *words, struct wp_buffer *out, struct wp_error *err)
 {
-    int rc = wp_git_run(dir, words, NULL, ANSWER_LIMIT, out, err);
+    int rc = wp_git_run(dir, words, ANSWER_LIMIT, out, err);
     if (!rc && wp_buffer_putc(out, 0))
         rc = wp_error_set(err, -ENOMEM, "out of memory for git's answer");
     return rc;

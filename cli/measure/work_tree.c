@@ -16,7 +16,7 @@
 static int ask_line(const char *dir, const char *const *words, char *line, size_t room, struct wp_error *err)
 {
     struct wp_buffer text = {0};
-    int rc = wp_git_run(dir, words, NULL, ANSWER_LIMIT, &text, err);
+    int rc = wp_git_run(dir, words, ANSWER_LIMIT, &text, err);
     int size = (int)strcspn(text.data ? (char *)text.data : "", "\r\n");
     if (!rc && text.size >= room)
         rc = wp_error_set(err, -ENAMETOOLONG, "git answers with a line of %zu bytes", text.size);
@@ -53,7 +53,7 @@ static int make_folder(const char *path, const char *dir, struct wp_error *err)
 static int do_git(const char *path, const char *const *words, struct wp_error *err)
 {
     struct wp_buffer text = {0};
-    int rc = wp_git_run(path, words, NULL, ANSWER_LIMIT, &text, err);
+    int rc = wp_git_run(path, words, ANSWER_LIMIT, &text, err);
     wp_buffer_fini(&text);
     return rc;
 }

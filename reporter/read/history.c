@@ -57,8 +57,9 @@ static int resolve(
         size_t size = strlen(names[i]) - (wp_release_is_dirty(names[i]) ? strlen(DIRTY) : 0);
         wp_buffer_printf(&input, "%.*s^{commit}\n", (int)size, names[i]);
     }
-    int rc = input.failed ? wp_error_set(err, -ENOMEM, "out of memory for asking git")
-                          : wp_git_run(dir, words, &input, count * 4096 + 4096, &answer, err);
+    int rc = input.failed
+        ? wp_error_set(err, -ENOMEM, "out of memory for asking git")
+        : wp_git_call(&(struct wp_git_call){dir, words, &input, count * 4096 + 4096, 0}, &answer, err);
     const char *line = answer.data ? (const char *)answer.data : "";
     for (size_t i = 0; i < count && !rc; i++) {
         size_t size = hash_size(line);
@@ -129,7 +130,7 @@ static int read_commits(struct wp_history *history, const char *const *starts, s
     if (input.failed)
         rc = wp_error_set(err, -ENOMEM, "out of memory for asking git");
     else if (input.size) /* without a start git would take its own */
-        rc = wp_git_run(history->dir, words, &input, ANSWER_BYTES, &answer, err);
+        rc = wp_git_call(&(struct wp_git_call){history->dir, words, &input, ANSWER_BYTES, 0}, &answer, err);
     if (!rc)
         rc = take_lines(history, answer.data ? (const char *)answer.data : "", err);
     wp_buffer_fini(&input);

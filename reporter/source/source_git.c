@@ -18,7 +18,7 @@ static int find_commit(struct wp_source_git *git, const char *release, struct wp
     int size = (int)(strlen(release) - (wp_release_is_dirty(release) ? strlen("-dirty") : 0));
     snprintf(name, sizeof(name), "%.*s^{commit}", size, release);
     const char *words[] = {"rev-parse", "--verify", "--quiet", "--end-of-options", name, NULL};
-    int rc = wp_git_run(git->dir, words, NULL, 4096, &out, err);
+    int rc = wp_git_run(git->dir, words, 4096, &out, err);
     size_t hex = rc ? 0 : strspn((const char *)out.data, "0123456789abcdef");
     if (!rc && (hex < 40 || hex >= sizeof(git->commit)))
         rc = wp_error_set(err, -EBADMSG, "git in %s gave no commit for %s", git->dir, release);
@@ -34,7 +34,7 @@ static int list_files(struct wp_source_git *git, struct wp_error *err)
 {
     struct wp_buffer out = {0};
     const char *words[] = {"ls-tree", "-r", "-z", "--name-only", "--full-tree", git->commit, NULL};
-    int rc = wp_git_run(git->dir, words, NULL, LIST_BYTES, &out, err);
+    int rc = wp_git_run(git->dir, words, LIST_BYTES, &out, err);
     git->files = wp_intern_create();
     const char *at = rc ? NULL : (const char *)out.data, *end = at ? at + out.size : NULL;
     for (size_t size; git->files && at && at < end; at += size + 1) {
@@ -85,5 +85,5 @@ int wp_source_git_read(
     if ((size_t)snprintf(object, sizeof(object), "%s:%s", git->commit, file) >= sizeof(object))
         return wp_error_set(err, -ENAMETOOLONG, "a file of %s has too long a name", git->dir);
     const char *words[] = {"cat-file", "blob", object, NULL};
-    return wp_git_run(git->dir, words, NULL, limit, out, err);
+    return wp_git_run(git->dir, words, limit, out, err);
 }

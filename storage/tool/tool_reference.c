@@ -22,7 +22,8 @@ static bool find_by_git(struct wp_reference *reference, struct wp_store *store)
     struct wp_reference found = *reference;
     struct wp_buffer name = {0}, id = {0};
     wp_buffer_printf(&name, "%s~%llu\n", reference->release, (unsigned long long)reference->back);
-    bool is_commit = !name.failed && *reference->release != '-' && !wp_git_run(".", words, &name, 4096, &id, NULL);
+    const struct wp_git_call call = {".", words, &name, 4096, 0};
+    bool is_commit = !name.failed && *reference->release != '-' && !wp_git_call(&call, &id, NULL);
     size_t size = is_commit && id.data ? strspn((const char *)id.data, "0123456789abcdef") : 0;
     bool is_there = false;
     if (size >= 40 && size < sizeof(found.release)) {

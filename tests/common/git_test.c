@@ -26,7 +26,7 @@ static void the_environments_repository_is_not_asked(void **state)
     setenv("GIT_DIR", "/nonexistent/.git", 1);
     setenv("GIT_WORK_TREE", "/nonexistent", 1);
     setenv("GIT_INDEX_FILE", "/nonexistent/index", 1);
-    if (wp_git_run(folder, make, NULL, 4096, &out, &err) || wp_git_run(folder, ask, NULL, 4096, &out, &err))
+    if (wp_git_run(folder, make, 4096, &out, &err) || wp_git_run(folder, ask, 4096, &out, &err))
         fail_msg("%s", err.text);
     assert_int_equal(out.size, 5);
     assert_memory_equal(out.data, ".git\n", 5);
