@@ -12,15 +12,14 @@ static uint32_t style_at(const struct wp_facts *facts, uint32_t node)
     return node ? wp_facts_frame_style(facts, facts->flame.nodes[node].frame) : 0;
 }
 
-/* Whether the kernel runs that call there: "__x64_sys_fsync". */
+/* Whether the kernel runs that call there: "__x64_sys_fsync", "__arm64_sys_fsync". */
 static bool is_in_call(const struct wp_cause_case *of, uint32_t node)
 {
-    static const char prefix[] = "__x64_sys_";
     const struct wp_facts *facts = of->facts;
     for (; style_at(facts, node) == WP_STYLE_KERNEL; node = facts->flame.nodes[node].parent) {
         const char *name = wp_facts_frame_name(facts, facts->flame.nodes[node].frame);
-        if (!strncmp(name, prefix, sizeof(prefix) - 1) && strlen(name) == sizeof(prefix) - 1 + of->call_size &&
-            !strncmp(name + sizeof(prefix) - 1, of->call, of->call_size))
+        const char *call = strncmp(name, "__", 2) ? NULL : strstr(name, "_sys_");
+        if (call && strlen(call) == 5 + of->call_size && !strncmp(call + 5, of->call, of->call_size))
             return true;
     }
     return false;
