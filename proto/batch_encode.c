@@ -2,6 +2,7 @@
 #include "proto/batch_encode.h"
 
 #include "proto/event_encode.h"
+#include "proto/session.h"
 #include "proto/wakepath.pb-c.h"
 
 #include <errno.h>
@@ -169,6 +170,11 @@ static void encode_stacks(const struct wp_batch *b, struct scratch *scratch, Wak
 
 int wp_batch_encode(const struct wp_batch *b, struct wp_buffer *out, struct wp_error *err)
 {
+    return wp_batch_encode_for(b, WP_WIRE_MINOR, out, err);
+}
+
+int wp_batch_encode_for(const struct wp_batch *b, uint32_t minor, struct wp_buffer *out, struct wp_error *err)
+{
     int rc = check_counts(b, err);
     if (rc)
         return rc;
@@ -205,7 +211,7 @@ int wp_batch_encode(const struct wp_batch *b, struct wp_buffer *out, struct wp_e
     else
         out->size += wakepath__wire__batch__pack(&m, out->data + out->size);
     if (!rc)
-        rc = wp_event_encode(b->events, b->event_count, out, err);
+        rc = wp_event_encode(b->events, b->event_count, minor, out, err);
     free(scratch.base);
     return rc;
 }

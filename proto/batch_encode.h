@@ -8,5 +8,8 @@
 
 /* Appends the protobuf form. The batch is the caller's and must be sorted. -ENOMEM, -EINVAL. */
 int wp_batch_encode(const struct wp_batch *batch, struct wp_buffer *out, struct wp_error *err);
+/* The same as a peer of wire minor version `minor` reads it. Events of a kind that it does not know are the caller's.
+ */
+int wp_batch_encode_for(const struct wp_batch *batch, uint32_t minor, struct wp_buffer *out, struct wp_error *err);
 
 #endif

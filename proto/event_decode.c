@@ -37,9 +37,10 @@ int wp_event_open(struct wp_event_reader *r, struct wp_wire_span message, struct
         return bad(err, "events that are not a message");
     size_t count = (size_t)(r->columns[WP_EVENTS_KIND].end - r->columns[WP_EVENTS_KIND].at);
     size_t flags = (size_t)(r->columns[WP_EVENTS_FLAGS].end - r->columns[WP_EVENTS_FLAGS].at);
+    size_t low = (size_t)(r->columns[WP_EVENTS_DT_LOW].end - r->columns[WP_EVENTS_DT_LOW].at);
     if (count > WP_BATCH_EVENTS)
         return bad(err, "too many events");
-    if (flags && flags != count)
+    if ((flags && flags != count) || (low && low != count))
         return bad(err, "columns of different length");
     r->count = (uint32_t)count;
     return 0;
@@ -50,7 +51,7 @@ struct state {
     struct wp_event_reader *reader;
     uint64_t last_a[WP_EVENT_KINDS], last_b[WP_EVENT_KINDS];
     unsigned short_of; /* the column that ended before its events, or holds no number; 0: none did */
-    bool has_file, has_wait, has_timeout, has_ran, has_holder;
+    bool has_low, has_high, has_file, has_wait, has_timeout, has_ran, has_holder;
 };
 
 /* The seven lower bits of each of eight bytes, the first one's lowest. */
@@ -104,6 +105,15 @@ static inline uint64_t take_difference(struct state *s, unsigned column)
 {
     uint64_t value = next_value(s, column);
     return value >> 1 ^ -(value & 1);
+}
+
+/* Since the event before, in nanoseconds; the largest there is for what is larger. */
+static inline uint64_t take_time(struct state *s)
+{
+    if (!s->has_low)
+        return next_value(s, WP_EVENTS_DT);
+    uint64_t high = s->has_high ? next_value(s, WP_EVENTS_DT_HIGH) : 0;
+    return high > UINT64_MAX >> 8 ? UINT64_MAX : high << 8 | *s->reader->columns[WP_EVENTS_DT_LOW].at++;
 }
 
 static inline void take_columns(struct state *s, struct wp_event *e, unsigned columns)
@@ -188,6 +198,8 @@ int wp_event_read(struct wp_event_reader *r, struct wp_event *events, struct wp_
     bool has_flags = flags != r->columns[WP_EVENTS_FLAGS].end;
     uint64_t time = r->base_ns;
     struct state s = {.reader = r,
+        .has_low = r->columns[WP_EVENTS_DT_LOW].at != r->columns[WP_EVENTS_DT_LOW].end,
+        .has_high = r->columns[WP_EVENTS_DT_HIGH].at != r->columns[WP_EVENTS_DT_HIGH].end,
         .has_file = r->columns[WP_EVENTS_BLOCK_FILE].at != r->columns[WP_EVENTS_BLOCK_FILE].end,
         .has_wait = r->columns[WP_EVENTS_WAIT].at != r->columns[WP_EVENTS_WAIT].end,
         .has_timeout = r->columns[WP_EVENTS_SWITCH_TIMEOUT].at != r->columns[WP_EVENTS_SWITCH_TIMEOUT].end,
@@ -195,7 +207,7 @@ int wp_event_read(struct wp_event_reader *r, struct wp_event *events, struct wp_
         .has_holder = r->columns[WP_EVENTS_SWITCH_HOLDER].at != r->columns[WP_EVENTS_SWITCH_HOLDER].end};
     int rc = 0;
     for (uint32_t i = 0; i < r->count && !rc && !s.short_of; i++) {
-        uint64_t dt = next_value(&s, WP_EVENTS_DT);
+        uint64_t dt = take_time(&s);
         if (time > UINT64_MAX / 2 || dt > UINT64_MAX / 2 - time)
             return bad(err, "a time out of range");
         time += dt;

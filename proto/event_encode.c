@@ -3,8 +3,10 @@
 
 #include "proto/event_columns.h"
 #include "proto/event_fields.h"
+#include "proto/session.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -71,7 +73,9 @@ static struct columns *open_columns(uint32_t count, struct wp_buffer *out)
         [WP_EVENTS_SWITCH_TIMEOUT] = U64_BYTES,
         [WP_EVENTS_SWITCH_RAN] = U64_BYTES,
         [WP_EVENTS_WAIT] = U32_BYTES,
-        [WP_EVENTS_SWITCH_HOLDER] = U64_BYTES};
+        [WP_EVENTS_SWITCH_HOLDER] = U64_BYTES,
+        [WP_EVENTS_DT_LOW] = 1,
+        [WP_EVENTS_DT_HIGH] = U64_BYTES};
     size_t size = HEAD_BYTES;
     for (unsigned i = 0; i < WP_EVENTS_COLUMNS; i++)
         size += (size_t)most[i] * count;
@@ -145,9 +149,21 @@ static inline void put_other(struct columns *c, cursors at, const struct wp_even
         at[WP_EVENTS_BLOCK_FILE] = put(at[WP_EVENTS_BLOCK_FILE], e->other);
 }
 
-static int put_events(struct columns *c, const struct wp_event *events, uint32_t count, struct wp_error *err)
+/* Since the event before, in nanoseconds. */
+static inline void put_time(cursors at, uint64_t dt, bool in_planes)
 {
-    uint64_t before = count ? events[0].time_ns : 0;
+    if (in_planes) {
+        *at[WP_EVENTS_DT_LOW]++ = (uint8_t)dt;
+        at[WP_EVENTS_DT_HIGH] = put(at[WP_EVENTS_DT_HIGH], dt >> 8);
+    } else {
+        at[WP_EVENTS_DT] = put(at[WP_EVENTS_DT], dt);
+    }
+}
+
+static int put_events(
+    struct columns *c, const struct wp_event *events, uint32_t count, bool in_planes, struct wp_error *err)
+{
+    uint64_t before = count ? events[0].time_ns : 0, any_high = 0;
     uint32_t any_flags = 0, any_file = 0, any_wait = 0;
     cursors at;
     for (unsigned i = 0; i < WP_EVENTS_COLUMNS; i++)
@@ -162,7 +178,8 @@ static int put_events(struct columns *c, const struct wp_event *events, uint32_t
         *at[WP_EVENTS_KIND]++ = e->kind;
         *at[WP_EVENTS_FLAGS]++ = e->flags;
         any_flags |= e->flags;
-        at[WP_EVENTS_DT] = put(at[WP_EVENTS_DT], e->time_ns - before);
+        put_time(at, e->time_ns - before, in_planes);
+        any_high |= (e->time_ns - before) >> 8;
         before = e->time_ns;
         any_wait |= wp_event_has_wait(e) ? e->wait : 0;
         any_file |= wp_event_is_block(e) ? e->other : 0;
@@ -176,6 +193,8 @@ static int put_events(struct columns *c, const struct wp_event *events, uint32_t
     /* What no event needs does not travel. */
     if (!any_flags)
         c->at[WP_EVENTS_FLAGS].end = c->at[WP_EVENTS_FLAGS].begin;
+    if (!any_high)
+        c->at[WP_EVENTS_DT_HIGH].end = c->at[WP_EVENTS_DT_HIGH].begin;
     if (!any_file)
         c->at[WP_EVENTS_BLOCK_FILE].end = c->at[WP_EVENTS_BLOCK_FILE].begin;
     if (!any_wait)
@@ -210,12 +229,13 @@ static void append(const struct columns *c, uint64_t base_ns, struct wp_buffer *
     out->size = (size_t)(at - out->data);
 }
 
-int wp_event_encode(const struct wp_event *events, uint32_t count, struct wp_buffer *out, struct wp_error *err)
+int wp_event_encode(
+    const struct wp_event *events, uint32_t count, uint32_t minor, struct wp_buffer *out, struct wp_error *err)
 {
     struct columns *columns = open_columns(count, out);
     if (!columns)
         return wp_error_set(err, -ENOMEM, "out of memory to encode a batch");
-    int rc = put_events(columns, events, count, err);
+    int rc = put_events(columns, events, count, minor >= WP_WIRE_PLANES, err);
     if (!rc)
         append(columns, count ? events[0].time_ns : 0, out);
     free(columns);

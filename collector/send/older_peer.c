@@ -84,8 +84,8 @@ static void take_out(struct wp_older_peer *p, uint32_t minor, struct wp_drop *dr
     batch->event_count = kept;
 }
 
-/* The batch has `unknown` events that the peer does not know. */
-static int write_without(struct wp_older_peer *p, uint32_t minor, uint32_t unknown, struct wp_error *err)
+/* As the peer reads it; the batch has `unknown` events that it does not know. */
+static int write_for(struct wp_older_peer *p, uint32_t minor, uint32_t unknown, struct wp_error *err)
 {
     struct wp_drop *theirs = p->batch.drops, *drops = calloc(p->batch.drop_count + unknown + 1, sizeof(*drops));
     uint32_t their_count = p->batch.drop_count;
@@ -97,7 +97,7 @@ static int write_without(struct wp_older_peer *p, uint32_t minor, uint32_t unkno
     p->batch.drops = drops;
     wp_buffer_clear(&p->raw);
     wp_buffer_clear(&p->frame);
-    int rc = wp_batch_encode(&p->batch, &p->raw, err);
+    int rc = wp_batch_encode_for(&p->batch, minor, &p->raw, err);
     if (!rc)
         rc = wp_frame_write(p->writer, WP_FRAME_BATCH, p->raw.data, p->raw.size, &p->frame, err);
     p->batch.drops = theirs;
@@ -110,15 +110,15 @@ int wp_older_peer_batch(
     struct wp_older_peer *p, uint32_t minor, const uint8_t **frame, size_t *size, struct wp_error *err)
 {
     struct wp_frame said;
-    if (minor >= WP_WIRE_REASON)
+    if (minor >= WP_WIRE_PLANES)
         return 0;
     int rc = wp_frame_read(p->reader, *frame, *size, &said, err);
     if (!rc)
         rc = wp_batch_decode(&p->batch, said.payload, said.size, err);
     uint32_t unknown = rc ? 0 : count_unknown(&p->batch, minor);
-    if (rc || !unknown)
+    if (rc || !p->batch.event_count)
         return rc;
-    rc = write_without(p, minor, unknown, err);
+    rc = write_for(p, minor, unknown, err);
     if (rc)
         return rc;
     *frame = p->frame.data;

@@ -3,7 +3,8 @@
 #define WP_COLLECTOR_SEND_OLDER_PEER_H
 /*
  * What an aggregator of an older wire version is sent in place of batches that it would refuse. Those before 1.5 know
- * nothing of turns of unix streams, those before 1.6 of reasons to be off a CPU, and are not told. Those before 1.2
+ * nothing of turns of unix streams, those before 1.6 of reasons to be off a CPU, and are not told. Those before 1.7
+ * read times in one column. Those before 1.2
  * know nothing of recordings that pause: of a pause, also one that was recorded before it was known who would take the
  * batch (in the spool, in a capture, before another aggregator went away), they hear as of time that is missing, which
  * is uncertain to them.

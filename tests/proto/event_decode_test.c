@@ -7,6 +7,7 @@
 #include "proto/batch_encode.h"
 #include "proto/event_columns.h"
 #include "proto/event_decode.h"
+#include "proto/session.h"
 #include "proto/wakepath.pb-c.h"
 
 #include <errno.h>
@@ -15,6 +16,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
+
+/* Since the event before `i`: of two planes, or of one column. */
+static uint64_t time_step(const Wakepath__Wire__Events *m, uint32_t i)
+{
+    if (!m->dt_low.len)
+        return m->dt[i];
+    return m->dt_low.data[i] | (m->n_dt_high ? m->dt_high[i] << 8 : 0);
+}
 
 /* The first events of a session's columns by the other way: whole columns first, then event by event. */
 static void assert_as_unpacked(const Wakepath__Wire__Events *m, const struct wp_event *events, uint32_t count)
@@ -25,7 +34,7 @@ static void assert_as_unpacked(const Wakepath__Wire__Events *m, const struct wp_
     for (uint32_t i = 0; i < count; i++) {
         const struct wp_event *e = &events[i];
         unsigned columns = wp_event_columns(e->kind);
-        time += m->dt[i];
+        time += time_step(m, i);
         assert_int_equal(e->time_ns, time);
         assert_int_equal(e->kind, m->kind.data[i]);
         assert_int_equal(e->flags, m->flags.len ? m->flags.data[i] : 0);
@@ -61,9 +70,11 @@ static void as_protobuf_would(void **state)
         for (int i = 0; i < 4; i++) {
             made_next(made, 200);
             wp_buffer_clear(&bytes);
-            assert_int_equal(wp_batch_encode(&made->batch, &bytes, NULL), 0);
+            assert_int_equal(wp_batch_encode_for(&made->batch, i % 2 ? WP_WIRE_MINOR : 0, &bytes, NULL), 0);
             Wakepath__Wire__Batch *m = wakepath__wire__batch__unpack(NULL, bytes.size, bytes.data);
             assert_non_null(m);
+            assert_int_equal(m->events->dt_low.len, i % 2 ? made->batch.event_count : 0);
+            assert_int_equal(m->events->n_dt, i % 2 ? 0 : made->batch.event_count);
             assert_int_equal(wp_batch_decode(&came, bytes.data, bytes.size, NULL), 0);
             assert_as_unpacked(m->events, came.events, came.event_count);
             wakepath__wire__batch__free_unpacked(m, NULL);
@@ -108,9 +119,17 @@ static void refusals(void **state)
 {
     (void)state;
     static const struct spoilt cases[] = {
-        {0, {0}, 0, NULL}, {0, {LONG_TAG(19, 0), 9}, 3, NULL}, /* field 19, a number: of a later version */
+        {0, {0}, 0, NULL}, {0, {LONG_TAG(20, 0), 9}, 3, NULL}, /* field 20, a number: of a later version */
         {0, {LONG_TAG(17, 2), 1, 1}, 4, "column 17 has more"},
-        {0, {LONG_TAG(20, 2), 2, 7, 7}, 5, NULL},               /* field 20, bytes */
+        {0, {LONG_TAG(21, 2), 2, 7, 7}, 5, NULL}, /* field 21, bytes */
+        {4, {LONG_TAG(18, 2), 2, 0, 2}, 5, NULL}, /* times in planes; the upper one is all 0 */
+        {4, {LONG_TAG(18, 2), 2, 0, 2, LONG_TAG(19, 2), 2, 0, 0}, 10, NULL},
+        {4, {LONG_TAG(18, 2), 1, 0}, 4, "columns of different length"},
+        {0, {LONG_TAG(18, 2), 2, 0, 2}, 5, "column 4 has more"}, /* both ways at once */
+        {0, {LONG_TAG(19, 2), 1, 0}, 4, "column 19 has more"},
+        {4, {LONG_TAG(18, 2), 2, 0, 2, LONG_TAG(19, 2), 1, 0}, 9, "column 19 has fewer"},
+        {4, {LONG_TAG(18, 2), 2, 0, 2, LONG_TAG(19, 2), 10, 0, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 1}, 18,
+            "a time out of range"},
         {5, {5 << 3 | 2, 2, 0x81, 0}, 4, "column 5 has fewer"}, /* one number of two bytes */
         {5, {5 << 3 | 2, 3, 0x81, 0, 1}, 5, NULL},              /* longer than it need be, and the second one */
         {5, {5 << 3 | 2, 3, 1, 1, 1}, 5, "column 5 has more"}, {5, {0}, 0, "column 5 has fewer"},
