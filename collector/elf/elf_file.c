@@ -184,7 +184,7 @@ bool wp_elf_file_is_build(const struct wp_elf_file *f, const uint8_t *build_id, 
     return f->build_id_size == size && !memcmp(f->build_id, build_id, size);
 }
 
-Elf_Data *wp_elf_file_section(const struct wp_elf_file *f, const char *name, size_t limit, GElf_Shdr *header)
+static Elf_Scn *section_of(const struct wp_elf_file *f, const char *name, GElf_Shdr *header)
 {
     size_t names;
     Elf_Scn *section = NULL;
@@ -193,9 +193,20 @@ Elf_Data *wp_elf_file_section(const struct wp_elf_file *f, const char *name, siz
     while ((section = elf_nextscn(f->elf, section))) {
         const char *found = gelf_getshdr(section, header) ? elf_strptr(f->elf, names, header->sh_name) : NULL;
         if (found && !strcmp(found, name))
-            return header->sh_type == SHT_NOBITS || header->sh_flags & SHF_COMPRESSED || header->sh_size > limit
-                ? NULL
-                : elf_getdata(section, NULL);
+            return section;
     }
     return NULL;
+}
+
+bool wp_elf_file_header(const struct wp_elf_file *f, const char *name, GElf_Shdr *header)
+{
+    return section_of(f, name, header);
+}
+
+Elf_Data *wp_elf_file_section(const struct wp_elf_file *f, const char *name, size_t limit, GElf_Shdr *header)
+{
+    Elf_Scn *section = section_of(f, name, header);
+    bool is_readable =
+        section && header->sh_type != SHT_NOBITS && !(header->sh_flags & SHF_COMPRESSED) && header->sh_size <= limit;
+    return is_readable ? elf_getdata(section, NULL) : NULL;
 }

@@ -45,6 +45,8 @@ void wp_elf_file_close(struct wp_elf_file *file);
 
 /* Whether the file has this build id. Two unknown ones (size 0) are equal, too. */
 bool wp_elf_file_is_build(const struct wp_elf_file *file, const uint8_t *build_id, uint32_t build_id_size);
+/* What the file says of a section, without reading it; false: it has none of that name. */
+bool wp_elf_file_header(const struct wp_elf_file *file, const char *name, GElf_Shdr *header);
 /* A section that can be read (neither compressed nor larger than `limit`); NULL. Names of sections may come more than
  * once. */
 Elf_Data *wp_elf_file_section(const struct wp_elf_file *file, const char *name, size_t limit, GElf_Shdr *header);

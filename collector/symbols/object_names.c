@@ -3,6 +3,7 @@
 
 #include "collector/elf/demangle.h"
 #include "collector/elf/elf_symbols.h"
+#include "collector/elf/spin_loops.h"
 #include "collector/symbols/debug_fetch.h"
 
 #include <errno.h>
@@ -17,6 +18,7 @@ struct wp_object_names {
     struct wp_elf_file file,
         separate; /* one of them stays as long as there are lines from it, without its descriptor */
     struct wp_elf_symbols *symbols;
+    struct wp_spin_loops spin_loops;
     struct wp_debug_lines *lines;  /* NULL: none */
     bool has_bombs;                /* names that unfold without end: its names stay as they are */
     char *names[WP_INLINE_LEVELS]; /* owned; of the last answer; NULL: not needed yet */
@@ -28,6 +30,7 @@ void wp_object_names_destroy(struct wp_object_names *n)
         return;
     wp_debug_lines_close(n->lines);
     wp_elf_symbols_destroy(n->symbols);
+    wp_spin_loops_fini(&n->spin_loops);
     wp_elf_file_close(&n->separate);
     wp_elf_file_close(&n->file);
     for (unsigned i = 0; i < WP_INLINE_LEVELS; i++)
@@ -89,6 +92,7 @@ int wp_object_names_create(struct wp_object_names **names, struct wp_elf_file *f
         return rc;
     }
     wp_elf_symbols_trim(n->symbols);
+    wp_spin_loops_read(&n->spin_loops, &n->file);
     if (debug_limit && open_lines(n, &n->file, debug_limit) && n->separate.elf)
         open_lines(n, &n->separate, debug_limit);
     if (!n->lines) { /* nothing more will be read */
@@ -102,7 +106,8 @@ int wp_object_names_create(struct wp_object_names **names, struct wp_elf_file *f
 uint64_t wp_object_names_bytes(const struct wp_object_names *n)
 {
     uint64_t debug = wp_object_names_debug_bytes(n);
-    uint64_t bytes = sizeof(*n) + wp_elf_symbols_bytes(n->symbols) + debug + debug / LIBDW_PART;
+    uint64_t bytes = sizeof(*n) + wp_elf_symbols_bytes(n->symbols) + debug + debug / LIBDW_PART +
+        n->spin_loops.room * sizeof(*n->spin_loops.loops);
     for (unsigned i = 0; i < WP_INLINE_LEVELS; i++)
         bytes += n->names[i] ? NAME_BYTES : 0;
     return bytes;
@@ -166,4 +171,6 @@ void wp_object_names_find(struct wp_object_names *n, uint64_t offset, struct wp_
         if (!place->levels[i].file)
             place->levels[i].file = "";
     }
+    if (place->count < WP_INLINE_LEVELS && wp_spin_loops_has(&n->spin_loops, offset))
+        place->levels[place->count++] = (struct wp_debug_level){.function = WP_SPIN_NAME, .file = ""};
 }

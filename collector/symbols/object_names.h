@@ -8,6 +8,8 @@
 struct wp_object_names;
 struct wp_debug_fetch;
 
+#define WP_SPIN_NAME "spinning, suspected" /* a function as if inlined, where code spins (spin_loops.h) */
+
 /* What a place in the code is called: the function that is there, then those inlined at that place, outermost first. */
 struct wp_place_name {
     struct wp_debug_level levels[WP_INLINE_LEVELS]; /* texts are never NULL, "" unknown; borrowed until the next find */

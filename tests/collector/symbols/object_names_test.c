@@ -2,6 +2,8 @@
 /* What an object's files say is believed as far as it hurts nobody; that the names are right is names_test.py's. */
 #include "collector/symbols/object_names.h"
 
+#include "collector/elf/spin_loops.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -76,6 +78,68 @@ static void vdso(void **state)
     wp_object_names_destroy(names);
 }
 
+/* Where the loop begins and ends, counted from the code's first byte. */
+static void spins(const char *code, size_t size, uint32_t start, uint32_t end)
+{
+    struct wp_spin_loops loops = {0};
+    assert_true(wp_spin_loops_add(&loops, (const uint8_t *)code, size, 0x1000));
+    for (uint32_t at = 0; at < size; at++)
+        assert_int_equal(wp_spin_loops_has(&loops, 0x1000 + at), at >= start && at < end);
+    wp_spin_loops_fini(&loops);
+    assert_false(wp_spin_loops_has(&loops, 0x1000));
+}
+
+static void loops_around_pause(void **state)
+{
+    (void)state;
+#define SPINS(code, start, end) spins(code, sizeof(code) - 1, start, end)
+    SPINS("\x55\xf3\x90\x8b\x07\x85\xc0\x75\xf8\xc3", 1, 9);      /* pause; mov (%rdi),%eax; test; jne back */
+    SPINS("\x8b\x07\x85\xc0\x74\x04\xf3\x90\xeb\xf6\xc3", 0, 10); /* mov; test; je out; pause; jmp back */
+    SPINS("\xf3\x90\xc3\x90\x75\xfa", 0, 0);                      /* it returns before */
+    SPINS("\xf3\x90\xe8\x00\x00\x00\x00\x75\xf7", 0, 0);          /* it calls */
+    SPINS("\x90\x90\xf3\x90\x90\x75\xfd", 0, 0);                  /* the jump is to behind it */
+    SPINS("\xf3\x90", 0, 0);
+    SPINS("\xf3", 0, 0);
+    char far[256];
+    memset(far, 0x90, sizeof(far));
+    memcpy(far + 150, "\xf3\x90\xeb\x80", 4);
+    spins(far, sizeof(far), 0, 0); /* a loop of 126 bytes */
+#undef SPINS
+}
+
+#if defined(__x86_64__)
+static volatile int held;
+
+static __attribute__((noinline)) void spin_here(void)
+{
+    while (held)
+        __builtin_ia32_pause();
+}
+
+/* The function has its own name, and the place in its loop says what is suspected. */
+static void spinning_is_suspected(void **state)
+{
+    (void)state;
+    struct wp_elf_file file;
+    struct wp_object_names *names;
+    struct wp_place_name place;
+    unsigned suspected = 0, others = 0;
+    spin_here();
+    assert_int_equal(wp_elf_file_open(&file, open("/proc/self/exe", O_RDONLY | O_CLOEXEC), NULL), 0);
+    assert_int_equal(wp_object_names_create(&names, &file, -1, NULL, 0, NULL), 0);
+    for (uint64_t offset = 0; offset < image_size; offset++) {
+        wp_object_names_find(names, offset, &place);
+        if (!place.count || strcmp(place.levels[0].function, "spin_here"))
+            continue;
+        bool is_suspected = !strcmp(place.levels[place.count - 1].function, WP_SPIN_NAME);
+        suspected += is_suspected;
+        others += !is_suspected;
+    }
+    assert_true(suspected > 3 && others);
+    wp_object_names_destroy(names);
+}
+#endif
+
 static void no_objects(void **state)
 {
     (void)state;
@@ -148,7 +212,17 @@ static void noise(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(whole), cmocka_unit_test(vdso), cmocka_unit_test(no_objects),
-        cmocka_unit_test(cut_short), cmocka_unit_test(headers_that_lie), cmocka_unit_test(noise)};
+    const struct CMUnitTest tests[] = {
+#if defined(__x86_64__)
+        cmocka_unit_test(spinning_is_suspected),
+#endif
+        cmocka_unit_test(loops_around_pause),
+        cmocka_unit_test(whole),
+        cmocka_unit_test(vdso),
+        cmocka_unit_test(no_objects),
+        cmocka_unit_test(cut_short),
+        cmocka_unit_test(headers_that_lie),
+        cmocka_unit_test(noise)
+    };
     return cmocka_run_group_tests(tests, read_image, NULL);
 }
