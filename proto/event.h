@@ -17,7 +17,7 @@ enum wp_event_kind {
      * WP_SWITCH_TIMED: a = ns after which its call would time out; with WP_SWITCH_HELD: a = number (tid) of the thread
      * that holds the lock, if prev's process has such a thread, or with WP_SWITCH_HELD_ANYWHERE any; with
      * WP_SWITCH_RAN: b = ns that prev was on the CPU without a break, as the scheduler says (these four travel in
-     * columns of their own). */
+     * columns of their own). Where a host is a network namespace, threads of others are idle time. */
     WP_EVENT_SWITCH = 1,
     /* sched_waking, fired in the waker's context. cpu; thread = the thread current on that CPU (in an interrupt: the
      * interrupted one); other = the woken; c = enum wp_cause; flags: WP_CONTEXT_*; by cause:
@@ -74,7 +74,8 @@ enum wp_event_kind {
      * its period, 0 not known. Of what takes a CPU from whatever runs on it (WP_REASON_INTERRUPT to _STEAL): b = the
      * CPU; a = ns, which end with the event; wait = string id of the interrupt, 0 not known; thread is 0. Of memory, at
      * any time: wait = string id of the cgroup that is short of it, WP_MEMORY_GROUP and its path, of which the thread's
-     * process is; a = bytes that the process has. */
+     * process is; a = bytes that the process has. The path of the whole machine is empty. Of a victim (WP_REASON_OOM)
+     * the same, of the cgroup whose memory had run out; a: 0 not known. */
     WP_EVENT_REASON = 20,
     WP_EVENT_KINDS
 };
@@ -97,7 +98,8 @@ enum wp_reason {
     WP_REASON_INTERRUPT, /* a device's */
     WP_REASON_SOFT_INTERRUPT,
     WP_REASON_STEAL, /* the hypervisor's */
-    WP_REASON_MEMORY
+    WP_REASON_MEMORY,
+    WP_REASON_OOM /* the thread's process is killed, as there was no memory */
 };
 
 #define WP_MEMORY_GROUP "cgroup " /* a sleep for such a thing is for memory of the cgroup whose path follows */
@@ -124,8 +126,9 @@ enum wp_task_state {
 #define WP_SWITCH_HELD 16u /* SWITCH: it sleeps for a lock, and `a` may be who holds it; not with WP_SWITCH_TIMED */
 #define WP_SWITCH_THROTTLED 32u     /* SWITCH: prev is runnable, and its cgroup has used up its quota of the CPU */
 #define WP_SWITCH_HELD_ANYWHERE 64u /* SWITCH, with WP_SWITCH_HELD: a lock of the kernel, maybe of another process */
-#define WP_CONTEXT_HARDIRQ 1u       /* WAKING: in a hard interrupt */
-#define WP_CONTEXT_SOFTIRQ 2u       /* WAKING: in a soft interrupt (also of ksoftirqd or inline after a send) */
+#define WP_SWITCH_ELSEWHERE 128u /* SWITCH of the idle task: other hosts' threads had the CPU since its last switch */
+#define WP_CONTEXT_HARDIRQ 1u    /* WAKING: in a hard interrupt */
+#define WP_CONTEXT_SOFTIRQ 2u    /* WAKING: in a soft interrupt (also of ksoftirqd or inline after a send) */
 #define WP_CONTEXT_NMI 4u
 #define WP_FORK_THREAD 1u /* FORK: CLONE_THREAD */
 #define WP_FORK_VFORK 2u  /* FORK: the parent waits for exec or exit */

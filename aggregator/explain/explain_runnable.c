@@ -24,6 +24,7 @@ enum who {
     WHO_UNSEEN, /* before the first run that is remembered */
     WHO_LATER,  /* the thread has not run since */
     WHO_MANY,
+    WHO_ELSEWHERE, /* the idle task, or a thread of another host that shares the CPUs */
     WHO_IDLE,
     WHO_OTHER,
     WHO_OWN,
@@ -39,6 +40,7 @@ static const char *const labels[] = {
     [WHO_UNSEEN] = "sched:not known (before what is remembered of the CPU)",
     [WHO_LATER] = "sched:not known (it has not run since)",
     [WHO_MANY] = "sched:not known (too many switches)",
+    [WHO_ELSEWHERE] = "sched:not known (other network namespaces had the CPU)",
     [WHO_IDLE] = "sched:wake-up latency",
     [WHO_OTHER] = "sched:behind others",
     [WHO_OWN] = "sched:behind own threads",
@@ -252,7 +254,10 @@ static uint32_t who_ran(const struct wp_explainer *x, const struct wp_runnable *
         return WHO_OWN;
     if (x->timeline->processes[run->process].is_recorder)
         return WHO_RECORDER;
-    return run->occupant == WP_OCCUPANT_OTHER ? WHO_OTHER : WHO_NAMED + run->occupant;
+    if (run->occupant == WP_OCCUPANT_OTHER)
+        return WHO_OTHER;
+    bool is_elsewhere = x->timeline->cpu_runs.occupants[run->occupant].for_comm == WP_OCCUPANT_ELSEWHERE;
+    return is_elsewhere ? WHO_ELSEWHERE : WHO_NAMED + run->occupant;
 }
 
 /* --- the parts of a wait --- */

@@ -24,6 +24,8 @@ enum wp_occupant_number {
 #define WP_OCCUPANT_INTERRUPT (UINT32_MAX - 1)
 #define WP_OCCUPANT_SOFT_INTERRUPT (UINT32_MAX - 2)
 #define WP_OCCUPANT_STEAL (UINT32_MAX - 3)
+/* for_comm of a CPU that was idle but for threads of other hosts, which are not told; comm is 0. */
+#define WP_OCCUPANT_ELSEWHERE (UINT32_MAX - 4)
 
 /* Names of who runs; many processes share them. */
 struct wp_occupant {

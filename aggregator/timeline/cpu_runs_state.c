@@ -94,6 +94,12 @@ static bool is_seizure(const struct wp_cpu_runs *runs, uint32_t occupant)
     return for_comm >= WP_OCCUPANT_STEAL && for_comm != WP_OCCUPANT_FREE;
 }
 
+/* The run is of the idle task, but for threads that are not told. */
+static bool is_elsewhere(const struct wp_cpu_runs *runs, uint32_t occupant)
+{
+    return occupant >= WP_OCCUPANT_FIRST && runs->occupants[occupant].for_comm == WP_OCCUPANT_ELSEWHERE;
+}
+
 static int restore_run(struct wp_timeline *timeline, const Wakepath__Resume__Checkpoint *from,
     const Wakepath__Resume__CpuRun *row, const uint32_t *threads)
 {
@@ -107,7 +113,8 @@ static int restore_run(struct wp_timeline *timeline, const Wakepath__Resume__Che
         return -ENOMEM;
     if (is_first || (!is_seized && !is_seizure(runs, before.occupant))) /* else its thread had come before */
         timeline->cpu_time[row->cpu] = row->start_ns;
-    bool is_idle = row->occupant == WP_OCCUPANT_IDLE || (is_seized && !row->thread);
+    bool is_idle =
+        row->occupant == WP_OCCUPANT_IDLE || is_elsewhere(runs, row->occupant) || (is_seized && !row->thread);
     timeline->cpu_thread[row->cpu] = is_idle ? 1 : row->thread ? threads[row->thread - 1] + 1 : 0;
     return 0;
 }

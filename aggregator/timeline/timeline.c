@@ -305,6 +305,8 @@ static void on_switch(struct wp_timeline *timeline, const struct wp_event *event
         on_switch_out(timeline, prev, event, came_ns);
     if (!was || is_break)
         wp_timeline_cpu_leave(timeline, event, prev, is_break);
+    if (event->flags & WP_SWITCH_ELSEWHERE && !prev)
+        wp_timeline_cpu_elsewhere(timeline, cpu);
     if (next)
         on_switch_in(timeline, next, event);
     wp_timeline_cpu_begin(timeline, cpu, event->time_ns, next);

@@ -155,6 +155,16 @@ void wp_timeline_cpu_leave(struct wp_timeline *timeline, const struct wp_event *
     }
 }
 
+void wp_timeline_cpu_elsewhere(struct wp_timeline *timeline, uint32_t cpu)
+{
+    struct wp_cpu_run last;
+    wp_cpu_runs_cut(&timeline->cpu_runs, cpu, timeline->cpu_time[cpu]);
+    if (!wp_cpu_runs_last(&timeline->cpu_runs, cpu, &last) || last.occupant != WP_OCCUPANT_IDLE)
+        return;
+    struct wp_occupant is = {.for_comm = WP_OCCUPANT_ELSEWHERE};
+    wp_cpu_runs_correct(&timeline->cpu_runs, cpu, 0, wp_cpu_runs_occupant(&timeline->cpu_runs, &is));
+}
+
 void wp_timeline_cpu_begin(struct wp_timeline *timeline, uint32_t cpu, uint64_t at_ns, uint32_t thread)
 {
     struct wp_cpu_run run = run_of(timeline, thread, at_ns);

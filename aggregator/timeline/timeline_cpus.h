@@ -18,6 +18,8 @@ void wp_timeline_cpu_enter(struct wp_timeline *timeline, uint32_t thread, uint32
 /* `prev` has left the event's CPU. What ran there is known since it came; at a break not before, and only if the
  * collector said since when. */
 void wp_timeline_cpu_leave(struct wp_timeline *timeline, const struct wp_event *event, uint32_t prev, bool is_break);
+/* The idle task leaves that CPU, and other hosts' threads have had it for a part of that time. */
+void wp_timeline_cpu_elsewhere(struct wp_timeline *timeline, uint32_t cpu);
 /* From then on it runs there, or, after an exec or rename, still does. */
 void wp_timeline_cpu_begin(struct wp_timeline *timeline, uint32_t cpu, uint64_t at_ns, uint32_t thread);
 /* The thread that was last seen there has come up elsewhere: who has that CPU is not known. */

@@ -79,11 +79,12 @@ struct issued {
 struct cpu_context {
     struct mark marks[LEVELS];
     struct packet packets[LEVELS];
-    __u64 ready[LEVELS];         /* the socket of the mark, when that is a message */
-    __u64 places[2];             /* of number_of */
-    __u64 count_at;              /* where this CPU's __preempt_count is; 0: no soft interrupt has begun here yet */
-    __u32 in_irq, in_softirq;    /* neither kind nests on a CPU */
-    __u32 running_tid, reserved; /* the task that this CPU was last seen going to ... */
+    __u64 ready[LEVELS];      /* the socket of the mark, when that is a message */
+    __u64 places[2];          /* of number_of */
+    __u64 count_at;           /* where this CPU's __preempt_count is; 0: no soft interrupt has begun here yet */
+    __u32 in_irq, in_softirq; /* neither kind nests on a CPU */
+    __u32 running_tid;        /* the task that this CPU was last seen going to ... */
+    __u32 elsewhere;          /* another host's thread has had the CPU since its last switch that was told */
     __u64 switched_ns, clock_offset_ns; /* ... and when; our clock - the scheduler's */
     struct seized seized;
     struct issued issued;

@@ -123,6 +123,21 @@ __noinline int tell_unheard(__u64 time_ns, bool is_wanted, bool is_asleep)
     return 0;
 }
 
+/* Where a host is a network namespace, threads of others are idle time, and the switch that ends it says that there
+ * were some. False: the switch is between such threads, or the idle task and them. */
+static __always_inline bool is_switch_here(
+    struct cpu_context *context, struct wp_record *r, struct task_struct *prev, struct task_struct *next)
+{
+    if (prev->pid && !r->tid)
+        context->elsewhere = 1;
+    if (!r->tid && !r->other_tid && (prev->pid || next->pid))
+        return false;
+    if (context->elsewhere && !r->tid)
+        r->flags |= 128; /* WP_SWITCH_ELSEWHERE */
+    context->elsewhere = 0;
+    return true;
+}
+
 SEC("tp_btf/sched_switch")
 int WORK_PROG(wp_switch, bool preempt, struct task_struct *prev, struct task_struct *next, unsigned int prev_state)
 {
@@ -148,8 +163,8 @@ int WORK_PROG(wp_switch, bool preempt, struct task_struct *prev, struct task_str
         r->head.other_tid = next->pid;
         r->head.other_pid = next->tgid;
     }
-    if (wp_netns_inum && !r->head.tid && !r->head.other_tid && (prev->pid || next->pid))
-        return 0; /* between threads of other hosts, or the idle task and them: all of it is idle time here */
+    if (wp_netns_inum && !is_switch_here(context, &r->head, prev, next))
+        return 0;
     struct call call = {};
     struct pt_regs *regs = user_regs(prev);
     if (prev->pid)

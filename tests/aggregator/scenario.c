@@ -180,8 +180,8 @@ static uint32_t wait_id(struct parser *p, const char *text)
     return string_id(p, name, strlen(name));
 }
 
-/* switch CPU PREV STATE NEXT [SYSCALL] [stack=...] [on=...] [deliberate] [throttled] [timeout=US] [held=TID]
- * [ran=US] */
+/* switch CPU PREV STATE NEXT [SYSCALL] [stack=...] [on=...] [deliberate] [throttled] [elsewhere] [timeout=US]
+ * [held=TID] [ran=US] */
 static int parse_switch(struct parser *p, char **w, int n, struct wp_event *e)
 {
     static const char states[] = "RSDTtXIP";
@@ -204,6 +204,8 @@ static int parse_switch(struct parser *p, char **w, int n, struct wp_event *e)
             e->flags |= WP_SWITCH_DELIBERATE;
         else if (!strcmp(w[i], "throttled"))
             e->flags |= WP_SWITCH_THROTTLED;
+        else if (!strcmp(w[i], "elsewhere"))
+            e->flags |= WP_SWITCH_ELSEWHERE;
         else if (!strcmp(w[i], "anywhere"))
             e->flags |= WP_SWITCH_HELD_ANYWHERE;
         else if (!strncmp(w[i], "timeout=", 8)) {
@@ -368,12 +370,12 @@ static int parse_event(struct parser *p, char **w, int n, struct wp_event *e)
         e->wait = string_id(p, w[3], strlen(w[3]));
         return thread_word(p, w[1], &e->thread);
     }
-    if (!strcmp(what, "memory") && n > 3) { /* memory THREAD BYTES CGROUP */
+    if (!strcmp(what, "memory") && n > 3) { /* memory THREAD BYTES CGROUP, - the whole machine */
         char group[128];
         e->kind = WP_EVENT_REASON;
         e->c = WP_REASON_MEMORY;
         e->a = strtoull(w[2], NULL, 0);
-        snprintf(group, sizeof(group), WP_MEMORY_GROUP "%s", w[3]);
+        snprintf(group, sizeof(group), WP_MEMORY_GROUP "%s", strcmp(w[3], "-") ? w[3] : "");
         e->wait = string_id(p, group, strlen(group));
         return thread_word(p, w[1], &e->thread);
     }

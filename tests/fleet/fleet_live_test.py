@@ -9,6 +9,14 @@ from fleet_net import Fleet, sh, stop
 from fleet_report import edges, outline, time_in
 
 BIN, TIER = sys.argv[1], sys.argv[2]
+COMPUTE = """import os, sys, time
+os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+with open("/proc/self/comm", "w") as comm:
+    comm.write(sys.argv[1])
+end = time.monotonic() + float(sys.argv[2])
+while time.monotonic() < end:
+    pass
+"""
 ABSURD = {"h1": "0", "h2": "3600000,200", "h3": "-3600000,-200"} # +-1 h, +-200 ppm
 
 
@@ -127,6 +135,21 @@ class FleetTest(unittest.TestCase):
         self.blamed("the host that stayed", report, ("[web]", "[api]@h2", "sleep:clock_nanosleep"), 500 * 0.00208, 0.08,
                     without=["[db]@h3"])
         self.assertGreater(time_in(report, "[api]@h2", "(not told in time)"), 0.2, "what the other one did is not known")
+
+    def test_who_else_has_the_processor_is_not_known(self):
+        """A collector of one network namespace is not told of threads of others, and does not take their time for an idle processor's."""
+        fleet = self.fleet("h1")
+        self.record(fleet)
+        with subprocess.Popen([sys.executable, "-c", COMPUTE, "hog", "3"]) as hog:
+            web = fleet.run("h1", sys.executable, "-c", COMPUTE, "web", "2")
+            self.assertEqual(web.wait(timeout=60), 0)
+            hog.kill()
+        report = self.finish(fleet)
+        pushed = time_in(report, "[web]", "sched:preempted")
+        self.assertGreater(pushed, 0.5, outline(report))
+        self.assertGreater(time_in(report, "[web]", "sched:preempted;sched:not known (other network namespaces had the CPU)"), 0.9 * pushed,
+                           outline(report))
+        self.assertEqual(time_in(report, "hog"), 0, outline(report))
 
     def test_releases_of_processes(self):
         fleet = self.fleet("h1", "h2", options=["--aggregate", "api=comm=api", "--release-rule", "ruled=comm=other"])
