@@ -231,11 +231,26 @@ static bool genealogy_row(const struct wp_host_session *session, uint32_t id, st
     *row = (struct wp_genealogy_row){.host = source->hostname,
         .comm = wp_dictionary_string(dictionary, child->comm),
         .exe = wp_dictionary_string(dictionary, child->exe),
+        .cgroup = wp_dictionary_string(dictionary, child->cgroup),
+        .workload = wp_dictionary_string(dictionary, child->workload),
         .pid = child->pid,
         .parent_pid = child->parent_pid,
         .start_ns = child->start_ns ? child->start_ns + offset : 0,
         .parent_start_ns = child->parent_start_ns ? child->parent_start_ns + offset : 0};
     return true;
+}
+
+/* Whose memory had run out: the path, "/" of the whole machine. */
+static void put_oom(const struct wp_host_session *session, const struct wp_oom *oom, struct wp_genealogy_row *row)
+{
+    const struct wp_dictionary *dictionary = wp_host_session_dictionary(session);
+    const char *cgroup = wp_dictionary_string(dictionary, oom->cgroup);
+    size_t head = strlen(WP_MEMORY_GROUP);
+    if (strncmp(cgroup, WP_MEMORY_GROUP, head))
+        return;
+    row->oom_cgroup = cgroup[head] ? cgroup + head : "/";
+    row->oom_holder = wp_dictionary_string(dictionary, oom->holder);
+    row->oom_bytes = oom->bytes;
 }
 
 /* Threads that the dictionary has learnt since the last commit, processes only: parent -> child; then what became of
@@ -256,6 +271,8 @@ static int put_genealogy(struct work *work, const struct wp_host_session *sessio
         row->exec_ns = end && end->exec_ns ? end->exec_ns + offset : 0;
         row->end_ns = end && end->end_ns ? end->end_ns + offset : 0;
         row->ending = end ? end->ending : 0;
+        if (end && end->oom.cgroup)
+            put_oom(session, &end->oom, row);
         if (++rows_count == CHUNK) {
             rc = wp_txn_add_genealogy(work->txn, work->options->shard, rows, rows_count, err);
             rows_count = 0;

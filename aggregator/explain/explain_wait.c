@@ -58,7 +58,9 @@ static void name_what(
     const char *memory = is_kernel ? "" : wp_name_memory(x->timeline->dictionary, slice);
     const char *path = memory_group(x, slice);
     char group[WP_EXPLAIN_NAME - 16];
-    if (path) {
+    if (path && !*path) { /* of the whole machine */
+        snprintf(text, room, "direct reclaim");
+    } else if (path) {
         wp_cgroup_path_name(path, group, sizeof(group));
         snprintf(text, room, "%s of %s", strcmp(memory, "memory.high") ? "memory" : "memory.high", group);
     } else {

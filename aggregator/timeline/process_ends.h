@@ -2,8 +2,8 @@
 #ifndef WP_AGGREGATOR_TIMELINE_PROCESS_ENDS_H
 #define WP_AGGREGATOR_TIMELINE_PROCESS_ENDS_H
 /*
- * When processes began to run another program, when they ended and how: told once, kept until the store has it. A
- * process is its first thread.
+ * When processes began to run another program, when they ended and how, and whose memory had run out where the kernel
+ * killed them: told once, kept until the store has it. A process is its first thread.
  */
 #include "aggregator/timeline/timeline_types.h"
 
@@ -11,7 +11,7 @@
 
 /* Frees those that are kept. */
 void wp_process_ends_fini(struct wp_timeline *timeline);
-/* Takes an EXEC or EXIT event of a process' first thread; others are left. */
+/* Takes an EXEC, EXIT or REASON (WP_REASON_OOM) event of a process' first thread; others are left. */
 void wp_process_ends_event(struct wp_timeline *timeline, const struct wp_event *event);
 /* The store has them. */
 void wp_process_ends_forget(struct wp_timeline *timeline);

@@ -2,6 +2,7 @@
 #include "aggregator/timeline/timeline_reason.h"
 
 #include "aggregator/timeline/memory_shares.h"
+#include "aggregator/timeline/process_ends.h"
 #include "aggregator/timeline/timeline_cpus.h"
 #include "aggregator/timeline/timeline_wait.h"
 
@@ -53,6 +54,10 @@ void wp_timeline_reason(struct wp_timeline *timeline, const struct wp_event *eve
         if (thread)
             wp_memory_shares_add(
                 &timeline->memory, event, thread, timeline->identities[timeline->threads[thread].identity].process);
+        break;
+    case WP_REASON_OOM:
+        if (event->wait)
+            wp_process_ends_event(timeline, event);
         break;
     default:
         break;

@@ -141,11 +141,20 @@ struct wp_process {
     struct wp_quota quota;
 };
 
-/* When a process became another program, or ended (process_ends.h). */
+/* The kernel kills a process for want of memory. */
+struct wp_oom {
+    uint32_t
+        cgroup; /* dictionary string id: WP_MEMORY_GROUP and the path of the one whose memory had run out; 0: no kill */
+    uint32_t holder; /* the same: name of the process that had most of it, as far as was told by then; 0: not known */
+    uint64_t bytes;  /* that the process had; 0: not known */
+};
+
+/* When a process became another program, or ended, or was chosen to be killed (process_ends.h). */
 struct wp_process_end {
     uint32_t entry;           /* dictionary thread id of what it became, or ended as */
     uint64_t exec_ns, end_ns; /* of the host; 0: that did not happen then */
     uint8_t ending;           /* as of an EXIT event's flags */
+    struct wp_oom oom;
 };
 
 /* How many processes got rows in reports in an hour (process_rows.h). */

@@ -2,36 +2,43 @@
 #ifndef WP_COLLECTOR_BPF_MEMORY_H
 #define WP_COLLECTOR_BPF_MEMORY_H
 /*
- * Memory cgroups that are at their limit (mm/memcontrol.c): a thread that has to free pages of its own remembers which
- * cgroup it is for, and its sleeps meanwhile tell that; and what each process of such a cgroup has, when somebody asks.
+ * Memory cgroups that are at their limit (mm/memcontrol.c), and the whole machine where that is: a thread that has to
+ * free pages remembers for which of them it does, and its sleeps meanwhile tell that; what each process there has, when
+ * somebody asks; and whose memory had run out where the kernel kills a process (mm/oom_kill.c).
  */
 #include "quota.h"
 #include "wait.h"
 
 #define REASON_MEMORY 5 /* as enum wp_reason of proto/event.h */
+#define REASON_OOM 6
 #define MEMORY_LEVELS 8 /* of nested cgroups, from the thread's up */
 #define MEMORY_NO_LIMIT (0x7fffffffffffffffull >> 12)
 #define MEMORY_NEAR 1024u        /* pages below a limit at most, or a sixteenth of it: what is freed in one go */
+#define MEMORY_OUT 64u           /* so near is one that a charge has just failed at: MEMCG_CHARGE_BATCH */
+#define MEMORY_LEAST (1u << 20)  /* bytes of a process that counts on a whole machine */
 #define MEMORY_LOOK_NS 1000000u  /* a thread asks so often which cgroup it is */
 #define MEMORY_AFTER_NS 5000000u /* above memory.high it sleeps so soon after it has freed pages */
 #define TASK_KILLABLE 0x102      /* include/linux/sched.h */
 
-volatile __u32 wp_memory_is_short SEC(".data") = 0; /* since somebody has asked last who has how much */
+#define SHORT_GROUP 1u
+#define SHORT_MACHINE 2u
+volatile __u32 wp_memory_is_short SEC(".data") = 0;  /* bits, since somebody has asked last who has how much */
+volatile __u32 wp_memory_is_listed SEC(".data") = 0; /* the bits as somebody asks now */
 
 /* Whether the cgroup has used up what it may have, by its hard limit or, where there is such, memory.high (*is_high).
  */
-static __always_inline bool is_short(struct page_counter *counter, bool *is_high)
+static __always_inline bool is_short(struct page_counter *counter, __u64 near, bool *is_high)
 {
     __u64 usage = BPF_CORE_READ(counter, usage.counter), most = BPF_CORE_READ(counter, max);
     __u64 high = bpf_core_field_exists(counter->high) ? BPF_CORE_READ(counter, high) : most;
     *is_high = high < most && usage > high;
     most = high < most ? high : most;
-    __u64 near = most / 16 < MEMORY_NEAR ? most / 16 : MEMORY_NEAR;
+    near = most / 16 < near ? most / 16 : near;
     return most < MEMORY_NO_LIMIT && usage + near >= most;
 }
 
-/* The innermost cgroup of the task's memory that is short of it; told once. 0: none is. */
-static __noinline __u64 short_group(struct task_struct *task, bool *is_high)
+/* The innermost cgroup of the task's memory that is so near to its limit; told once. 0: none is. */
+static __noinline __u64 short_group(struct task_struct *task, __u64 near, bool *is_high)
 {
     if (!bpf_core_type_exists(struct mem_cgroup) || !bpf_core_enum_value_exists(enum cgroup_subsys_id, memory_cgrp_id))
         return 0;
@@ -47,7 +54,7 @@ static __noinline __u64 short_group(struct task_struct *task, bool *is_high)
     for (int i = 0; i < MEMORY_LEVELS; i++) {
         if (!group || node)
             continue;
-        if (is_short(&group->memory, is_high))
+        if (is_short(&group->memory, near, is_high))
             node = BPF_CORE_READ(group, css.cgroup, kn);
         struct page_counter *parent = BPF_CORE_READ(group, memory.parent);
         group = parent ? (struct mem_cgroup *)((__u64)(unsigned long)parent -
@@ -57,6 +64,15 @@ static __noinline __u64 short_group(struct task_struct *task, bool *is_high)
     __u64 key = node ? name_key(mix(0x6d656d, BPF_CORE_READ(node, id))) : 0;
     if (node && is_new_name(key))
         tell_group(node, key, WP_GROUP_MEMORY);
+    return key;
+}
+
+/* The whole machine, as a cgroup without a path; told once. */
+static __always_inline __u64 short_machine(void)
+{
+    __u64 key = name_key(mix(0x6d656d, 0));
+    if (is_new_name(key))
+        tell_group(0, key, WP_GROUP_MEMORY);
     return key;
 }
 
@@ -100,18 +116,30 @@ static __always_inline __u64 memory_wait(struct memory_wait *memory, struct task
     return key;
 }
 
-SEC("tp_btf/mm_vmscan_memcg_reclaim_end")
-int wp_memcg_reclaim_end(unsigned long long *ctx)
+static __always_inline void end_reclaim(void)
 {
     struct thread *thread = bpf_task_storage_get(&threads, current_task(), 0, 0);
     if (!thread || !thread->memory.is_inside)
-        return 0;
+        return;
     thread->memory.is_inside = 0;
     thread->memory.over_ns = thread->memory.is_high ? bpf_ktime_get_ns() : 0;
+}
+
+SEC("tp_btf/mm_vmscan_memcg_reclaim_end")
+int wp_memcg_reclaim_end(unsigned long long *ctx)
+{
+    end_reclaim();
     return 0;
 }
 
-static __noinline int begin_reclaim(void)
+SEC("tp_btf/mm_vmscan_direct_reclaim_end")
+int wp_direct_reclaim_end(unsigned long long *ctx)
+{
+    end_reclaim();
+    return 0;
+}
+
+static __noinline int begin_reclaim(bool is_machine)
 {
     struct task_struct *task = current_task();
     if (is_between_windows() || !wp_walk_one_in || task->flags & PF_KTHREAD || !is_here(task) || !is_chosen(task->tgid))
@@ -120,15 +148,20 @@ static __noinline int begin_reclaim(void)
     __u64 now_ns = bpf_ktime_get_ns();
     if (!thread)
         return 0;
-    if (!thread->memory.key || now_ns - thread->memory.looked_ns > MEMORY_LOOK_NS) {
+    if (is_machine) {
+        thread->memory.key = short_machine();
+        thread->memory.is_high = 0;
+        thread->memory.looked_ns = 0;
+    } else if (!thread->memory.key || now_ns - thread->memory.looked_ns > MEMORY_LOOK_NS) {
         bool is_high = false;
-        thread->memory.key = short_group(task, &is_high);
+        thread->memory.key = short_group(task, MEMORY_NEAR, &is_high);
         thread->memory.is_high = is_high;
         thread->memory.looked_ns = now_ns;
     }
     thread->memory.is_inside = thread->memory.key != 0;
-    if (thread->memory.key && !wp_memory_is_short)
-        wp_memory_is_short = 1;
+    __u32 is_short = is_machine ? SHORT_MACHINE : SHORT_GROUP;
+    if (thread->memory.key && !(wp_memory_is_short & is_short))
+        wp_memory_is_short |= is_short;
     return 0;
 }
 
@@ -136,12 +169,45 @@ SEC("tp_btf/mm_vmscan_memcg_reclaim_begin")
 int wp_memcg_reclaim_begin(unsigned long long *ctx)
 {
     __u64 began_ns = begin_work();
-    begin_reclaim();
+    begin_reclaim(false);
     end_work(began_ns);
     return 0;
 }
 
-/* Each process of a cgroup that is short. */
+SEC("tp_btf/mm_vmscan_direct_reclaim_begin")
+int wp_direct_reclaim_begin(unsigned long long *ctx)
+{
+    __u64 began_ns = begin_work();
+    begin_reclaim(true);
+    end_work(began_ns);
+    return 0;
+}
+
+/* The current task could not have memory, and the kernel chooses whom to kill: since Linux 6.9 it tells the task,
+ * before that its number. Which of the cgroups was out of it, the limit says that is used up; none: the machine was. A
+ * host that is a network namespace does not know whose the victim is. */
+SEC("raw_tp/mark_victim")
+int wp_oom(struct bpf_raw_tracepoint_args *ctx)
+{
+    __u64 told = ctx->args[0];
+    struct task_struct *victim = told >> 32 ? (struct task_struct *)told : 0;
+    if (is_unwatched() || wp_netns_inum)
+        return 0;
+    bool is_high = false;
+    __u64 key = short_group(current_task(), MEMORY_OUT, &is_high);
+    struct wp_record r;
+    fill_head(&r, KIND_REASON, current_task());
+    r.tid = r.pid = victim ? (__u32)BPF_CORE_READ(victim, tgid) : (__u32)told;
+    r.c = REASON_OOM;
+    struct mm_struct *mm = victim ? BPF_CORE_READ(victim, mm) : 0;
+    r.a = mm ? resident_bytes(mm) : 0;
+    r.stack_key = key ? key : short_machine();
+    if (r.tid)
+        send_head(&r);
+    return 0;
+}
+
+/* Each process of a cgroup that is short, or of a machine. */
 SEC("iter/task")
 int wp_memory(struct bpf_iter__task *ctx)
 {
@@ -149,9 +215,11 @@ int wp_memory(struct bpf_iter__task *ctx)
     if (!task || task->pid != task->tgid || task->flags & PF_KTHREAD || !task->mm || !is_here(task) || task->exit_state)
         return 0;
     bool is_high;
-    __u64 key = short_group(task, &is_high);
+    __u64 key = wp_memory_is_listed & SHORT_GROUP ? short_group(task, MEMORY_NEAR, &is_high) : 0;
     if (key)
         tell_memory(task, task->mm, key);
+    if (wp_memory_is_listed & SHORT_MACHINE && resident_bytes(task->mm) >= MEMORY_LEAST)
+        tell_memory(task, task->mm, short_machine());
     return 0;
 }
 

@@ -331,7 +331,9 @@ int wp_programs_snapshot(struct wp_programs *p, struct wp_error *err)
 {
     if (!p->tasks && !(p->tasks = bpf_program__attach_iter(p->object->progs.wp_tasks, NULL)))
         return wp_error_errno(err, -errno, "cannot list the threads that exist");
-    if (!p->memory && bpf_program__autoload(p->object->progs.wp_memcg_reclaim_begin))
+    bool may_be_short = bpf_program__autoload(p->object->progs.wp_memcg_reclaim_begin) ||
+        bpf_program__autoload(p->object->progs.wp_direct_reclaim_begin);
+    if (!p->memory && may_be_short)
         p->memory = bpf_program__attach_iter(p->object->progs.wp_memory, NULL);
     int rc = iterate(p->tasks);
     return rc ? wp_error_errno(err, rc, "cannot list the threads that exist") : 0;
@@ -344,9 +346,10 @@ bool wp_programs_is_memory_short(struct wp_programs *p)
 
 int wp_programs_list_memory(struct wp_programs *p, struct wp_error *err)
 {
+    p->object->data->wp_memory_is_listed = p->object->data->wp_memory_is_short;
     p->object->data->wp_memory_is_short = 0;
     int rc = p->memory ? iterate(p->memory) : 0;
-    return rc ? wp_error_errno(err, rc, "cannot list who has memory of a cgroup") : 0;
+    return rc ? wp_error_errno(err, rc, "cannot list who has memory") : 0;
 }
 
 void wp_programs_pause(struct wp_programs *p, bool is_paused)

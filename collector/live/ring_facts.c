@@ -249,7 +249,7 @@ static int tell_other(struct wp_ring_facts *f, const struct wp_record *r, const 
         fact.stack_key = 0;
         break;
     case WP_EVENT_REASON:
-        fact.event.b = r->c == WP_REASON_QUOTA ? r->b : r->c == WP_REASON_MEMORY ? 0 : r->cpu;
+        fact.event.b = r->c == WP_REASON_QUOTA ? r->b : r->c >= WP_REASON_MEMORY ? 0 : r->cpu;
         fact.wait.key = r->stack_key;
         fact.stack_key = 0;
         break;

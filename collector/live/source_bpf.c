@@ -40,7 +40,7 @@ struct source_bpf {
     struct wp_record_drops *drops, *drops_before;
     uint64_t drops_read_ns, newest_ns, mmap_events_lost;
     uint64_t list_ns;   /* of the last list of all threads */
-    uint64_t memory_ns; /* when it was listed last who has memory of a cgroup */
+    uint64_t memory_ns; /* when it was listed last who has memory */
     const struct wp_logger *logger;
     unsigned since_yield; /* records */
     unsigned yields;      /* of the round */
@@ -139,7 +139,8 @@ static int deliver_drops(struct source_bpf *s, const struct wp_fact_sink *sink, 
     return 0;
 }
 
-/* A cgroup is short of memory: its processes tell how much they have. Without the list nobody is named. */
+/* A cgroup, or the machine, is short of memory: its processes tell how much they have. Without the list nobody is
+ * named. */
 static void list_memory(struct source_bpf *s, uint64_t now_ns)
 {
     struct wp_error why = {0};
@@ -147,7 +148,7 @@ static void list_memory(struct source_bpf *s, uint64_t now_ns)
         return;
     s->memory_ns = now_ns;
     if (wp_programs_list_memory(s->programs, &why))
-        wp_log(s->logger, WP_LOG_WARN, "cannot list who has memory of a cgroup reason=\"%s\"", why.text);
+        wp_log(s->logger, WP_LOG_WARN, "cannot list who has memory reason=\"%s\"", why.text);
 }
 
 static int poll_source(struct wp_source *source, int timeout_ms, const struct wp_fact_sink *sink, struct wp_error *err)

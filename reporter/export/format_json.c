@@ -59,6 +59,8 @@ static void put_tree(struct wp_json *json, const struct wp_facts *facts)
         wp_json_number(json, "start_ns", row->start_ns);
         wp_json_number(json, "end_ns", row->end_ns);
         wp_json_text(json, "ending", wp_process_tree_ending(&pool, row->ending));
+        if (*row->memory)
+            wp_json_text(json, "killed_for_memory_of", row->memory);
         wp_json_number(json, "total_ns", row->total_ns);
         wp_json_number(json, "running_ns", row->running_ns);
         wp_json_end(json);

@@ -170,8 +170,9 @@ struct wp_facts {
     uint64_t estimated_ns;      /* the total if what was not recorded was like what was */
     struct wp_stack_ends stack_ends;
     double coverage, accounted_percent;
-    struct wp_process_tree *tree; /* in the pool; NULL: not known, or not asked for (process_tree.h) */
-    struct wp_facts *detached;    /* owned; work that was started and not waited for, without findings; NULL: none */
+    struct wp_process_tree *tree;         /* in the pool; NULL: not known, or not asked for (process_tree.h) */
+    const struct wp_process_units *units; /* in the pool; NULL: not known (process_units.h) */
+    struct wp_facts *detached; /* owned; work that was started and not waited for, without findings; NULL: none */
 };
 
 /* Says what was left out of the report before the facts were built; NULL, or nothing: leaves them as they are. */

@@ -74,16 +74,19 @@ static uint32_t find_killed(const struct wp_process_tree *tree, const struct wp_
 static void add_killed(struct wp_display *display, const struct wp_tree_process *const *killed, uint32_t count)
 {
     static const struct wp_column columns[] = {{"Killed for want of memory", NULL, WP_CELL_NAME},
-        {"When", NULL, WP_CELL_TEXT}, {"PID", NULL, WP_CELL_COUNT}, {"Host", NULL, WP_CELL_TEXT}};
-    struct wp_table *table = wp_display_table(display, "killed", columns, 4, count);
+        {"Memory of", "Which control group had none left", WP_CELL_NAME}, {"When", NULL, WP_CELL_TEXT},
+        {"PID", NULL, WP_CELL_COUNT}, {"Host", NULL, WP_CELL_TEXT}};
+    struct wp_table *table = wp_display_table(display, "killed", columns, 5, count);
     for (uint32_t i = 0; i < count; i++) {
         struct wp_field *row = wp_display_row(table);
         if (!row)
             return;
         row[0].text = wp_pool_text(&display->pool, killed[i]->comm);
-        row[1].text = wp_human_time(&display->pool, killed[i]->end_ns);
-        row[2].number = killed[i]->pid;
-        row[3].text = wp_pool_text(&display->pool, killed[i]->host);
+        row[1].text =
+            *killed[i]->memory ? killed[i]->memory : "not known, because the kernel or an older version did not tell";
+        row[2].text = wp_human_time(&display->pool, killed[i]->end_ns);
+        row[3].number = killed[i]->pid;
+        row[4].text = wp_pool_text(&display->pool, killed[i]->host);
     }
 }
 
@@ -97,8 +100,9 @@ static uint32_t mark_killed(struct wp_display *display, const struct wp_facts *f
     uint32_t count = *killed && timeline->marks ? find_killed(facts->tree, *killed) : 0;
     for (uint32_t i = 0; i < count; i++)
         timeline->marks[i] = (struct wp_time_mark){(*killed)[i]->end_ns,
-            wp_pool_printf(&display->pool, "%s: %s (%u) is killed for want of memory",
-                wp_human_time(&display->pool, (*killed)[i]->end_ns), (*killed)[i]->comm, (*killed)[i]->pid)};
+            wp_pool_printf(&display->pool, "%s: %s (%u) is killed for want of memory%s%s",
+                wp_human_time(&display->pool, (*killed)[i]->end_ns), (*killed)[i]->comm, (*killed)[i]->pid,
+                *(*killed)[i]->memory ? " of " : "", (*killed)[i]->memory)};
     timeline->mark_count = count;
     return count;
 }

@@ -16,6 +16,7 @@
 struct row {
     uint32_t host, pid, parent_pid, ending;
     uint64_t start_ns, parent_start_ns, end_ns;
+    struct wp_killed killed;
     struct wp_program program;
 };
 
@@ -42,10 +43,18 @@ static int add_row(void *context, const struct wp_genealogy_row *row)
         .start_ns = row->start_ns,
         .parent_start_ns = row->parent_start_ns,
         .end_ns = row->end_ns,
-        .program = {wp_intern_str(texts, row->comm), wp_intern_str(texts, row->exe), row->exec_ns,
-            row->parent_pid != row->pid && (row->parent_pid || !row->exec_ns)}};
+        .killed = {wp_intern_str(texts, row->oom_cgroup), wp_intern_str(texts, row->oom_holder), row->oom_bytes},
+        .program = {.comm = wp_intern_str(texts, row->comm),
+            .exe = wp_intern_str(texts, row->exe),
+            .cgroup = wp_intern_str(texts, row->cgroup),
+            .workload = wp_intern_str(texts, row->workload),
+            .exec_ns = row->exec_ns,
+            .is_forked = row->parent_pid != row->pid && (row->parent_pid || !row->exec_ns)}};
     reading->rows[reading->count++] = made;
-    return made.host == UINT32_MAX || made.program.comm == UINT32_MAX || made.program.exe == UINT32_MAX ? -ENOMEM : 0;
+    bool is_lost = made.host == UINT32_MAX || made.program.comm == UINT32_MAX || made.program.exe == UINT32_MAX ||
+        made.killed.cgroup == UINT32_MAX || made.killed.holder == UINT32_MAX || made.program.cgroup == UINT32_MAX ||
+        made.program.workload == UINT32_MAX;
+    return is_lost ? -ENOMEM : 0;
 }
 
 static int read_store(struct reading *reading, struct wp_txn *txn, struct wp_error *err)
@@ -108,6 +117,7 @@ static void join(struct row *to, const struct row *from)
     to->program.exec_ns = to->program.exec_ns > from->program.exec_ns ? to->program.exec_ns : from->program.exec_ns;
     to->end_ns = to->end_ns > from->end_ns ? to->end_ns : from->end_ns;
     to->ending = to->ending > from->ending ? to->ending : from->ending;
+    to->killed = to->killed.cgroup ? to->killed : from->killed;
 }
 
 /* The same program of that process with the parent that the row does not know; those without one come first. NULL:
@@ -152,6 +162,7 @@ static void add_process(struct wp_genealogy *genealogy, struct row *rows, uint32
     qsort(rows, count, sizeof(*rows), by_time);
     for (uint32_t i = 0; i < count; i++) {
         genealogy->programs[genealogy->program_count++] = rows[i].program;
+        process->killed = rows[i].killed.cgroup ? rows[i].killed : process->killed;
         if (rows[i].end_ns < process->end_ns || !rows[i].end_ns)
             continue;
         process->end_ns = rows[i].end_ns;

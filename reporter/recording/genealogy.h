@@ -9,16 +9,24 @@
 
 /* One program that a process ran; ids of texts are the genealogy's. */
 struct wp_program {
-    uint32_t comm, exe;
-    uint64_t exec_ns; /* realtime; 0: not seen, or as it was forked */
-    bool is_forked;   /* as its parent was called */
+    uint32_t comm, exe, cgroup, workload; /* the last two: 0 not known, or none */
+    uint64_t exec_ns;                     /* realtime; 0: not seen, or as it was forked */
+    bool is_forked;                       /* as its parent was called */
+};
+
+/* What the kernel said as it killed one for want of memory; ids of texts, 0 not known: the path of the cgroup whose
+ * memory had run out, "/" of the whole machine, and who had most of it. */
+struct wp_killed {
+    uint32_t cgroup, holder;
+    uint64_t bytes; /* that the killed one had; 0 not known */
 };
 
 /* A process; times are realtime, 0 not known. */
 struct wp_genealogy_process {
     uint32_t host, pid;
     uint64_t start_ns, end_ns;
-    uint32_t ending;                       /* WP_ENDING_* (genealogy_store.h); 0 not known */
+    uint32_t ending; /* WP_ENDING_* (genealogy_store.h); 0 not known */
+    struct wp_killed killed;
     uint32_t parent;                       /* place in processes + 1, of one that began before; 0: not known */
     uint32_t first_program, program_count; /* in programs, in the order of time */
 };

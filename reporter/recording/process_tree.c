@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/recording/process_tree.h"
 
+#include "common/cgroup_path.h"
 #include "common/intern.h"
+#include "reporter/display/humanize.h"
+#include "reporter/recording/process_units.h"
 #include "storage/kind/genealogy_store.h"
 
 #include <errno.h>
@@ -126,6 +129,21 @@ static const char *programs_of(struct maker *maker, const struct wp_genealogy_pr
     return text;
 }
 
+/* "nginx.service; it had 80.9 MB; most had hog". */
+static const char *memory_of(struct maker *maker, const struct wp_genealogy_process *process)
+{
+    const struct wp_killed *killed = &process->killed;
+    struct wp_pool *pool = &maker->facts->pool;
+    char name[NAME_BYTES];
+    if (process->ending != WP_ENDING_OOM || !killed->cgroup)
+        return "";
+    const char *path = text_of(maker, killed->cgroup), *holder = text_of(maker, killed->holder);
+    wp_cgroup_path_name(path, name, sizeof(name));
+    const char *had = killed->bytes ? wp_pool_printf(pool, "; it had %s", wp_human_bytes(pool, killed->bytes)) : "";
+    return wp_pool_printf(
+        pool, "%s%s%s%s", strcmp(path, "/") ? name : "the whole machine", had, *holder ? "; most had " : "", holder);
+}
+
 static void add_row(struct maker *maker, uint32_t place)
 {
     const struct wp_genealogy_process *process = process_at(maker, place);
@@ -143,6 +161,7 @@ static void add_row(struct maker *maker, uint32_t place)
         .start_ns = process->start_ns,
         .end_ns = process->end_ns,
         .ending = process->ending,
+        .memory = memory_of(maker, process),
         .total_ns = mark->total_ns,
         .running_ns = mark->running_ns,
         .is_on_paths = mark->is_on_paths};
@@ -238,6 +257,8 @@ int wp_process_tree_read(
     int rc = *genealogy ? 0 : wp_genealogy_read(genealogy, snapshot, err);
     if (!rc)
         rc = tell_damage(facts, *genealogy, err);
+    if (!rc)
+        rc = wp_process_units_build(facts, *genealogy, err);
     return rc ? rc : build(facts, *genealogy, err);
 }
 

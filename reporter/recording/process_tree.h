@@ -19,6 +19,7 @@ struct wp_tree_process {
     uint32_t parent; /* place in rows + 1; 0: not known */
     uint64_t start_ns, end_ns;
     uint32_t ending;               /* WP_ENDING_*; 0 not known */
+    const char *memory;            /* whose memory had run out as it was killed; "" not known, or it was not */
     uint64_t total_ns, running_ns; /* on control paths */
     bool is_on_paths;
 };
@@ -31,9 +32,8 @@ struct wp_process_tree {
     uint32_t *of_fact;      /* place of facts->processes[i] in rows + 1; 0: nothing is known of it */
 };
 
-/* Fills facts->tree, which stays NULL where the stores know none of the processes; a damaged genealogy is a row of
- * facts->damage. *genealogy NULL: reads it first, for
- * the caller to end. -ENOMEM. */
+/* Fills facts->units, and facts->tree, which stays NULL where the stores know none of the processes; a damaged
+ * genealogy is a row of facts->damage. *genealogy NULL: reads it first, for the caller to end. -ENOMEM. */
 int wp_process_tree_read(
     struct wp_facts *facts, struct wp_genealogy **genealogy, const struct wp_snapshot *snapshot, struct wp_error *err);
 /* The parent of facts->processes[i]; NULL: not known. */

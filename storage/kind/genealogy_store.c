@@ -20,6 +20,9 @@ struct row {
     uint64_t start_ns, parent_start_ns;
     uint64_t exec_ns, end_ns; /* from here on: no part of who it is */
     uint32_t ending;
+    uint32_t oom_cgroup, oom_holder;
+    uint64_t oom_bytes;
+    uint32_t cgroup, workload;
 };
 
 struct genealogy {
@@ -56,7 +59,8 @@ static int compare_rows(const void *left, const void *right, void *context)
 
 static int add_row(struct genealogy *all, struct row row)
 {
-    if (row.host == UINT32_MAX || row.comm == UINT32_MAX || row.exe == UINT32_MAX ||
+    if (row.host == UINT32_MAX || row.comm == UINT32_MAX || row.exe == UINT32_MAX || row.oom_cgroup == UINT32_MAX ||
+        row.oom_holder == UINT32_MAX || row.cgroup == UINT32_MAX || row.workload == UINT32_MAX ||
         wp_rows_grow(&all->rows, &all->room, all->count, sizeof(*all->rows)))
         return -ENOMEM;
     all->rows[all->count++] = row;
@@ -89,7 +93,37 @@ static int check_endings(const Wakepath__Store__Genealogy *m, struct wp_error *e
 {
     if (!is_column(m->n_exec_ns, m->n_pid) || !is_column(m->n_end_ns, m->n_pid) || !is_column(m->n_ending, m->n_pid))
         return wp_error_set(err, -EBADMSG, "columns of a genealogy are not equally long");
-    return wp_ids_check(m->ending, m->n_ending, WP_ENDING_MOST, "ending of a process", err);
+    if (!is_column(m->n_oom_cgroup, m->n_pid) || !is_column(m->n_oom_holder, m->n_pid) ||
+        !is_column(m->n_oom_bytes, m->n_pid) || !is_column(m->n_cgroup, m->n_pid) ||
+        !is_column(m->n_workload, m->n_pid))
+        return wp_error_set(err, -EBADMSG, "columns of a genealogy are not equally long");
+    int rc = wp_ids_check(m->ending, m->n_ending, WP_ENDING_MOST, "ending of a process", err);
+    if (!rc)
+        rc = wp_ids_check(m->oom_cgroup, m->n_oom_cgroup, m->n_strings, "cgroup without memory", err);
+    if (!rc)
+        rc = wp_ids_check(m->oom_holder, m->n_oom_holder, m->n_strings, "holder of memory", err);
+    if (!rc)
+        rc = wp_ids_check(m->cgroup, m->n_cgroup, m->n_strings, "cgroup of a process", err);
+    return rc ? rc : wp_ids_check(m->workload, m->n_workload, m->n_strings, "container of a process", err);
+}
+
+static struct row row_here(struct genealogy *all, const Wakepath__Store__Genealogy *m, size_t i)
+{
+    return (struct row){.host = text_here(all, m, m->host[i]),
+        .comm = text_here(all, m, m->comm[i]),
+        .exe = text_here(all, m, m->exe[i]),
+        .pid = m->pid[i],
+        .parent_pid = m->parent_pid[i],
+        .start_ns = m->start_ns[i],
+        .parent_start_ns = m->parent_start_ns[i],
+        .exec_ns = m->n_exec_ns ? m->exec_ns[i] : 0,
+        .end_ns = m->n_end_ns ? m->end_ns[i] : 0,
+        .ending = m->n_ending ? m->ending[i] : 0,
+        .oom_cgroup = m->n_oom_cgroup ? text_here(all, m, m->oom_cgroup[i]) : 0,
+        .oom_holder = m->n_oom_holder ? text_here(all, m, m->oom_holder[i]) : 0,
+        .oom_bytes = m->n_oom_bytes ? m->oom_bytes[i] : 0,
+        .cgroup = m->n_cgroup ? text_here(all, m, m->cgroup[i]) : 0,
+        .workload = m->n_workload ? text_here(all, m, m->workload[i]) : 0};
 }
 
 static int take_row(void *context, const uint8_t *bytes, size_t size, struct wp_error *err)
@@ -113,10 +147,7 @@ static int take_row(void *context, const uint8_t *bytes, size_t size, struct wp_
     if (!rc)
         rc = check_endings(m, err);
     for (size_t i = 0; !rc && i < m->n_pid; i++)
-        if (add_row(all,
-                (struct row){text_here(all, m, m->host[i]), text_here(all, m, m->comm[i]), text_here(all, m, m->exe[i]),
-                    m->pid[i], m->parent_pid[i], m->start_ns[i], m->parent_start_ns[i],
-                    m->n_exec_ns ? m->exec_ns[i] : 0, m->n_end_ns ? m->end_ns[i] : 0, m->n_ending ? m->ending[i] : 0}))
+        if (add_row(all, row_here(all, m, i)))
             rc = wp_error_set(err, -ENOMEM, "out of memory for a genealogy");
     protobuf_c_message_free_unpacked(message, NULL);
     return rc;
@@ -172,7 +203,12 @@ static struct wp_genealogy_row row_shown(const struct genealogy *all, const stru
         .parent_start_ns = row->parent_start_ns,
         .exec_ns = row->exec_ns,
         .end_ns = row->end_ns,
-        .ending = row->ending};
+        .ending = row->ending,
+        .oom_cgroup = wp_intern_text(all->strings, row->oom_cgroup),
+        .oom_holder = wp_intern_text(all->strings, row->oom_holder),
+        .oom_bytes = row->oom_bytes,
+        .cgroup = wp_intern_text(all->strings, row->cgroup),
+        .workload = wp_intern_text(all->strings, row->workload)};
 }
 
 /* Sorts and marks; whom a kept process descends from is kept. */
@@ -256,6 +292,11 @@ static uint64_t later(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
+static uint32_t later_text(const struct wp_intern *strings, uint32_t a, uint32_t b)
+{
+    return compare_texts(strings, a, b) > 0 ? a : b;
+}
+
 /* Sorts; of rows of one process that differ in how it went on, one is left. */
 static void fold(struct genealogy *all)
 {
@@ -272,6 +313,11 @@ static void fold(struct genealogy *all)
         last->exec_ns = later(last->exec_ns, row->exec_ns);
         last->end_ns = later(last->end_ns, row->end_ns);
         last->ending = (uint32_t)later(last->ending, row->ending);
+        last->oom_cgroup = later_text(all->strings, last->oom_cgroup, row->oom_cgroup);
+        last->oom_holder = later_text(all->strings, last->oom_holder, row->oom_holder);
+        last->oom_bytes = later(last->oom_bytes, row->oom_bytes);
+        last->cgroup = later_text(all->strings, last->cgroup, row->cgroup);
+        last->workload = later_text(all->strings, last->workload, row->workload);
     }
     all->count = left;
 }
@@ -304,6 +350,14 @@ static void put_row(struct packer *packer, const struct row *row)
     m->parent_pid[m->n_parent_pid++] = row->parent_pid;
     m->start_ns[m->n_start_ns++] = row->start_ns;
     m->parent_start_ns[m->n_parent_start_ns++] = row->parent_start_ns;
+    if (m->n_oom_cgroup)
+        m->oom_cgroup[m->n_pid - 1] = text_there(packer, row->oom_cgroup);
+    if (m->n_oom_holder)
+        m->oom_holder[m->n_pid - 1] = text_there(packer, row->oom_holder);
+    if (m->n_cgroup)
+        m->cgroup[m->n_pid - 1] = text_there(packer, row->cgroup);
+    if (m->n_workload)
+        m->workload[m->n_pid - 1] = text_there(packer, row->workload);
 }
 
 /* A column without a value is left out. */
@@ -312,6 +366,11 @@ static void put_endings(const struct genealogy *all, struct wp_columns *columns,
     m->exec_ns = wp_columns_u64(columns, all->count);
     m->end_ns = wp_columns_u64(columns, all->count);
     m->ending = wp_columns_u32(columns, all->count);
+    m->oom_cgroup = wp_columns_u32(columns, all->count);
+    m->oom_holder = wp_columns_u32(columns, all->count);
+    m->oom_bytes = wp_columns_u64(columns, all->count);
+    m->cgroup = wp_columns_u32(columns, all->count);
+    m->workload = wp_columns_u32(columns, all->count);
     for (uint32_t i = 0; !columns->has_failed && i < all->count; i++) {
         const struct row *row = &all->rows[i];
         m->exec_ns[i] = row->exec_ns;
@@ -320,6 +379,12 @@ static void put_endings(const struct genealogy *all, struct wp_columns *columns,
         m->n_exec_ns = row->exec_ns ? all->count : m->n_exec_ns;
         m->n_end_ns = row->end_ns ? all->count : m->n_end_ns;
         m->n_ending = row->ending ? all->count : m->n_ending;
+        m->oom_bytes[i] = row->oom_bytes;
+        m->n_oom_cgroup = row->oom_cgroup ? all->count : m->n_oom_cgroup;
+        m->n_oom_holder = row->oom_holder ? all->count : m->n_oom_holder;
+        m->n_oom_bytes = row->oom_bytes ? all->count : m->n_oom_bytes;
+        m->n_cgroup = row->cgroup ? all->count : m->n_cgroup;
+        m->n_workload = row->workload ? all->count : m->n_workload;
     }
 }
 
@@ -353,6 +418,25 @@ static int pack(void *context, struct wp_buffer *out, struct wp_error *err)
     return rc;
 }
 
+static struct row row_given(struct genealogy *all, const struct wp_genealogy_row *given)
+{
+    return (struct row){.host = wp_rows_string(all->strings, given->host),
+        .comm = wp_rows_string(all->strings, given->comm),
+        .exe = wp_rows_string(all->strings, given->exe),
+        .pid = given->pid,
+        .parent_pid = given->parent_pid,
+        .start_ns = given->start_ns,
+        .parent_start_ns = given->parent_start_ns,
+        .exec_ns = given->exec_ns,
+        .end_ns = given->end_ns,
+        .ending = given->ending < WP_ENDING_MOST ? given->ending : WP_ENDING_MOST,
+        .oom_cgroup = wp_rows_string(all->strings, given->oom_cgroup),
+        .oom_holder = wp_rows_string(all->strings, given->oom_holder),
+        .oom_bytes = given->oom_bytes,
+        .cgroup = wp_rows_string(all->strings, given->cgroup),
+        .workload = wp_rows_string(all->strings, given->workload)};
+}
+
 int wp_txn_add_genealogy(
     struct wp_txn *txn, const char *shard, const struct wp_genealogy_row *rows, size_t count, struct wp_error *err)
 {
@@ -365,11 +449,7 @@ int wp_txn_add_genealogy(
     if (rc)
         return rc;
     for (size_t i = 0; !rc && i < count; i++)
-        if (add_row(&all,
-                (struct row){wp_rows_string(all.strings, rows[i].host), wp_rows_string(all.strings, rows[i].comm),
-                    wp_rows_string(all.strings, rows[i].exe), rows[i].pid, rows[i].parent_pid, rows[i].start_ns,
-                    rows[i].parent_start_ns, rows[i].exec_ns, rows[i].end_ns,
-                    rows[i].ending < WP_ENDING_MOST ? rows[i].ending : WP_ENDING_MOST}))
+        if (add_row(&all, row_given(&all, &rows[i])))
             rc = wp_error_set(err, -ENOMEM, "out of memory for a genealogy");
     if (!rc)
         rc = wp_chunks_append(txn, shard, &chunks, &delta, err);

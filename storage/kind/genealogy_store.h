@@ -12,6 +12,13 @@ struct wp_genealogy_row { /* "__state__/genealogy.<shard>": appended */
     uint64_t start_ns, parent_start_ns; /* realtime; 0 unknown */
     uint64_t exec_ns, end_ns;           /* realtime; when it became that program, and when it ended as it; 0 not seen */
     uint32_t ending;                    /* WP_ENDING_*; 0 not known */
+    /* Of one that the kernel killed for want of memory: the path of the cgroup whose memory had run out, "/" of the
+     * whole machine; the name of the process that had most of it; how much the killed one had. NULL or "", 0: not
+     * known. */
+    const char *oom_cgroup, *oom_holder;
+    uint64_t oom_bytes;
+    const char *cgroup,
+        *workload; /* the path of the one that it is in, and the container's name; NULL or "" not known */
 };
 /* How a process ended: a signal's number, or WP_ENDING_STATUS and its exit status, WP_ENDING_MOST where that is
  * greater. */
@@ -29,7 +36,7 @@ struct wp_genealogy_visit {
 int wp_txn_read_genealogy(
     struct wp_txn *txn, const char *shard, struct wp_genealogy_visit *visit, struct wp_error *err);
 /* Appends one delta, and compacts after every WP_DELTAS of them. Nothing is written for 0 rows; NULL texts are "". Rows
- * that differ in exec_ns, end_ns and ending alone become one with the greatest of each. */
+ * that differ behind parent_start_ns alone become one with the greatest of each. */
 int wp_txn_add_genealogy(
     struct wp_txn *txn, const char *shard, const struct wp_genealogy_row *rows, size_t count, struct wp_error *err);
 

@@ -114,6 +114,11 @@ static int put_genealogy(struct wp_json *json, const struct wp_buffer *raw, stru
         wp_json_number(json, "exec_ns", i < m->n_exec_ns ? m->exec_ns[i] : 0);
         wp_json_number(json, "end_ns", i < m->n_end_ns ? m->end_ns[i] : 0);
         wp_json_number(json, "ending", i < m->n_ending ? m->ending[i] : 0);
+        put_named(json, "oom_cgroup", m->strings, m->n_strings, i < m->n_oom_cgroup ? m->oom_cgroup[i] : 0);
+        put_named(json, "oom_holder", m->strings, m->n_strings, i < m->n_oom_holder ? m->oom_holder[i] : 0);
+        wp_json_number(json, "oom_bytes", i < m->n_oom_bytes ? m->oom_bytes[i] : 0);
+        put_named(json, "cgroup", m->strings, m->n_strings, i < m->n_cgroup ? m->cgroup[i] : 0);
+        put_named(json, "workload", m->strings, m->n_strings, i < m->n_workload ? m->workload[i] : 0);
         wp_json_end(json);
     }
     wp_json_end(json);

@@ -233,9 +233,10 @@ class Reader:
     @staticmethod
     def genealogy(body):
         strings = [b""] + body["strings"]
-        columns = ("host", "pid", "comm", "exe", "start_ns", "parent_pid", "parent_start_ns", "exec_ns", "end_ns", "ending")
+        columns = ("host", "pid", "comm", "exe", "start_ns", "parent_pid", "parent_start_ns", "exec_ns", "end_ns", "ending",
+                   "oom_cgroup", "oom_holder", "oom_bytes", "cgroup", "workload")
         none = [0] * len(body["pid"])  # an absent column: of an old value, or nothing but zeros
-        return {"processes": [{name: text(strings[value]) if name in ("host", "comm", "exe") else value
+        return {"processes": [{name: text(strings[value]) if name in ("host", "comm", "exe", "oom_cgroup", "oom_holder", "cgroup", "workload") else value
                                for name, value in zip(columns, row)}
                               for row in zip(*(body[name] or none for name in columns), strict=True)]}
 

@@ -141,8 +141,13 @@ static int put_state(struct maker *maker, struct wp_txn *txn, char **words)
         return wp_txn_add_sourcemap(txn, maker->shard, &row, 1, &maker->err);
     }
     if (!strcmp(what, "process")) {
-        struct wp_genealogy_row row = {words[1], "p", "/bin/p", (uint32_t)number(words[2]), (uint32_t)number(words[4]),
-            number(words[3]) * 1000000000, number(words[5]) * 1000000000, 0, 0, 0};
+        struct wp_genealogy_row row = {.host = words[1],
+            .comm = "p",
+            .exe = "/bin/p",
+            .pid = (uint32_t)number(words[2]),
+            .parent_pid = (uint32_t)number(words[4]),
+            .start_ns = number(words[3]) * 1000000000,
+            .parent_start_ns = number(words[5]) * 1000000000};
         return wp_txn_add_genealogy(txn, maker->shard, &row, 1, &maker->err);
     }
     return wp_error_set(&maker->err, -EINVAL, "no fact '%s'", what);

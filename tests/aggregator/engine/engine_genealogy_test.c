@@ -27,24 +27,29 @@ static void send_batch(struct wp_engine *engine, const struct wp_batch *batch)
     wp_buffer_fini(&bytes);
 }
 
-/* The shell forks, the child runs another program and fails; a thread of the shell ends, which is no process. */
+/* The shell forks, the child runs another program and is killed, as its control group has no memory, most of which the
+ * shell has; a thread of the shell ends, which is no process. */
 static void send_life(struct wp_engine *engine)
 {
-    struct wp_bytes strings[] = {{"sh", 2}, {"cc1", 3}, {"/bin/sh", 7}, {"/usr/lib/cc1", 12}};
+    struct wp_bytes strings[] = {{"sh", 2}, {"cc1", 3}, {"/bin/sh", 7}, {"/usr/lib/cc1", 12},
+        {WP_MEMORY_GROUP "/ci.service", 18}, {"/ci.service/cc1", 15}};
     struct wp_thread_entry threads[] = {{.tid = 20, .pid = 20, .start_ns = 1 * MS, .comm = 1, .exe = 3},
         {.tid = 21, .pid = 21, .start_ns = 2 * MS, .comm = 1, .exe = 3, .parent = 1},
-        {.tid = 21, .pid = 21, .start_ns = 2 * MS, .comm = 2, .exe = 4, .parent = 2},
+        {.tid = 21, .pid = 21, .start_ns = 2 * MS, .comm = 2, .exe = 4, .parent = 2, .cgroup = 6},
         {.tid = 22, .pid = 20, .start_ns = 2 * MS, .comm = 1, .parent = 1}};
     struct wp_event events[] = {{.time_ns = 2 * MS, .kind = WP_EVENT_FORK, .thread = 1, .other = 2},
         {.time_ns = 2 * MS, .kind = WP_EVENT_FORK, .thread = 1, .other = 4, .flags = WP_FORK_THREAD},
         {.time_ns = 3 * MS, .kind = WP_EVENT_EXEC, .thread = 2, .other = 3},
         {.time_ns = 4 * MS, .kind = WP_EVENT_EXIT, .thread = 4, .flags = 9},
-        {.time_ns = 5 * MS, .kind = WP_EVENT_EXIT, .thread = 3, .flags = WP_EXIT_STATUS + 2}};
+        {.time_ns = 4 * MS + 1, .kind = WP_EVENT_REASON, .thread = 1, .c = WP_REASON_MEMORY, .a = 8000, .wait = 5},
+        {.time_ns = 4 * MS + 1, .kind = WP_EVENT_REASON, .thread = 3, .c = WP_REASON_MEMORY, .a = 3000, .wait = 5},
+        {.time_ns = 4 * MS + 2, .kind = WP_EVENT_REASON, .thread = 3, .c = WP_REASON_OOM, .a = 3000, .wait = 5},
+        {.time_ns = 5 * MS, .kind = WP_EVENT_EXIT, .thread = 3, .flags = WP_EXIT_OOM}};
     struct wp_batch batch = {.session = {1},
         .seq = 1,
         .strings = strings,
         .first_string = 1,
-        .string_count = 4,
+        .string_count = 6,
         .threads = threads,
         .first_thread = 1,
         .thread_count = 4,
@@ -56,10 +61,10 @@ static void send_life(struct wp_engine *engine)
     send_batch(engine,
         &(struct wp_batch){.session = {1},
             .seq = 2,
-            .first_string = 5,
+            .first_string = 7,
             .first_thread = 5,
             .events = events + 4,
-            .event_count = 1,
+            .event_count = 4,
             .watermark_ns = 5 * MS,
             .is_last = true});
     assert_int_equal(wp_engine_bye(engine, 1, 0, NULL), 0);
@@ -79,7 +84,11 @@ static int note_row(void *context, const struct wp_genealogy_row *row)
         assert_string_equal(row->comm, "cc1");
         assert_string_equal(row->exe, "/usr/lib/cc1");
         assert_true(row->exec_ns == REAL_NS + 3 * MS && row->end_ns == REAL_NS + 5 * MS);
-        assert_int_equal(row->ending, WP_ENDING_STATUS + 2);
+        assert_int_equal(row->ending, WP_ENDING_OOM);
+        assert_string_equal(row->oom_cgroup, "/ci.service");
+        assert_string_equal(row->oom_holder, "sh");
+        assert_int_equal(row->oom_bytes, 3000);
+        assert_string_equal(row->cgroup, "/ci.service/cc1");
     }
     ++*seen;
     return 0;

@@ -11,6 +11,7 @@
 #include "reporter/load/facts_read.h"
 #include "reporter/page/page.h"
 #include "reporter/recording/process_tree.h"
+#include "reporter/recording/process_units.h"
 #include "storage/env/txn.h"
 #include "storage/kind/genealogy_store.h"
 #include "storage/kind/report_add.h"
@@ -25,6 +26,13 @@
 
 #define S ((uint64_t)1000000000)
 #define START (1790000000 * S)
+
+/* Without what is told of few: its control group, and whose memory had run out as it was killed. */
+#define ROW(host_, comm_, exe_, pid_, parent_, start_, parent_start_, exec_, end_, ending_)                            \
+    {                                                                                                                  \
+        .host = (host_), .comm = (comm_), .exe = (exe_), .pid = (pid_), .parent_pid = (parent_), .start_ns = (start_), \
+        .parent_start_ns = (parent_start_), .exec_ns = (exec_), .end_ns = (end_), .ending = (ending_)                  \
+    }
 
 static struct wp_report *report_of(void)
 {
@@ -84,18 +92,19 @@ static void read_tree(struct wp_facts *facts, const struct wp_genealogy_row *row
 }
 
 static const struct wp_genealogy_row family[] = {
-    {"h", "systemd", "/sbin/init", 1, 0, START - 90 * S, 0, 0, 0, 0},
-    {"h", "cron", "/usr/sbin/cron", 5, 1, START - 80 * S, START - 90 * S, 0, 0, 0}, /* no relative of those on paths */
-    {"h", "bash", "", 20, 1, START + 1 * S, START - 90 * S, 0, 0, 0},
-    {"h", "make", "/usr/bin/make", 20, 20, START + 1 * S, START + 1 * S, START + 2 * S, START + 19 * S,
-        WP_ENDING_STATUS + 2},
-    {"h", "make", "/usr/bin/make", 30, 20, START + 5 * S, START + 1 * S, 0, 0, 0},
-    {"h", "cc1", "/usr/lib/cc1", 30, 30, START + 5 * S, START + 5 * S, START + 7 * S, START + 9 * S, 9},
-    {"h", "sh", "/bin/sh", 30, 30, START + 5 * S, START + 5 * S, START + 6 * S, 0, 0},
-    {"h", "as", "/usr/bin/as", 31, 30, START + 8 * S, START + 5 * S, 0, 0, 0}, /* on no path, started by who is */
-    {"h", "as", "/usr/bin/as", 29, 20, START + 2 * S, START + 1 * S, 0, START + 3 * S,
-        WP_ENDING_STATUS},                                             /* too early */
-    {"h", "late", "", 30, 20, START + 60 * S, START + 1 * S, 0, 0, 0}, /* that number again, afterwards */
+    ROW("h", "systemd", "/sbin/init", 1, 0, START - 90 * S, 0, 0, 0, 0),
+    ROW("h", "cron", "/usr/sbin/cron", 5, 1, START - 80 * S, START - 90 * S, 0, 0,
+        0), /* no relative of those on paths */
+    ROW("h", "bash", "", 20, 1, START + 1 * S, START - 90 * S, 0, 0, 0),
+    ROW("h", "make", "/usr/bin/make", 20, 20, START + 1 * S, START + 1 * S, START + 2 * S, START + 19 * S,
+        WP_ENDING_STATUS + 2),
+    ROW("h", "make", "/usr/bin/make", 30, 20, START + 5 * S, START + 1 * S, 0, 0, 0),
+    ROW("h", "cc1", "/usr/lib/cc1", 30, 30, START + 5 * S, START + 5 * S, START + 7 * S, START + 9 * S, 9),
+    ROW("h", "sh", "/bin/sh", 30, 30, START + 5 * S, START + 5 * S, START + 6 * S, 0, 0),
+    ROW("h", "as", "/usr/bin/as", 31, 30, START + 8 * S, START + 5 * S, 0, 0, 0), /* on no path, started by who is */
+    ROW("h", "as", "/usr/bin/as", 29, 20, START + 2 * S, START + 1 * S, 0, START + 3 * S,
+        WP_ENDING_STATUS),                                                /* too early */
+    ROW("h", "late", "", 30, 20, START + 60 * S, START + 1 * S, 0, 0, 0), /* that number again, afterwards */
 };
 
 static void processes_stand_below_their_parents(void **state)
@@ -142,13 +151,13 @@ static void processes_stand_below_their_parents(void **state)
 static void an_end_is_of_the_program_that_is_known(void **state)
 {
     static const struct wp_genealogy_row rows[] = {
-        {"h", "bash", "", 20, 1, START + 1 * S, START - 90 * S, 0, 0, 0},
-        {"h", "make", "/usr/bin/make", 20, 20, START + 1 * S, START + 1 * S, START + 2 * S, 0, 0},
-        {"h", "sh", "/bin/sh", 30, 20, START + 5 * S, START + 1 * S, 0, 0, 0},
-        {"h", "cc1", "/usr/lib/cc1", 30, 30, START + 5 * S, START + 5 * S, START + 6 * S, 0, 0},
-        {"h", "as", "/usr/bin/as", 30, 30, START + 5 * S, START + 5 * S, START + 7 * S, 0, 0},
-        {"h", "cc1", "/usr/lib/cc1", 30, 0, START + 5 * S, 0, 0, START + 9 * S, WP_ENDING_STATUS + 1},
-        {"h", "late", "/usr/bin/late", 30, 0, START + 5 * S, 0, START + 8 * S, 0, 0}, /* not known otherwise */
+        ROW("h", "bash", "", 20, 1, START + 1 * S, START - 90 * S, 0, 0, 0),
+        ROW("h", "make", "/usr/bin/make", 20, 20, START + 1 * S, START + 1 * S, START + 2 * S, 0, 0),
+        ROW("h", "sh", "/bin/sh", 30, 20, START + 5 * S, START + 1 * S, 0, 0, 0),
+        ROW("h", "cc1", "/usr/lib/cc1", 30, 30, START + 5 * S, START + 5 * S, START + 6 * S, 0, 0),
+        ROW("h", "as", "/usr/bin/as", 30, 30, START + 5 * S, START + 5 * S, START + 7 * S, 0, 0),
+        ROW("h", "cc1", "/usr/lib/cc1", 30, 0, START + 5 * S, 0, 0, START + 9 * S, WP_ENDING_STATUS + 1),
+        ROW("h", "late", "/usr/bin/late", 30, 0, START + 5 * S, 0, START + 8 * S, 0, 0), /* not known otherwise */
     };
     struct wp_facts facts;
     (void)state;
@@ -164,10 +173,10 @@ static void an_end_is_of_the_program_that_is_known(void **state)
 /* Parents in a circle, of the same time, before themselves: each process has one place. */
 static void circles_end(void **state)
 {
-    static const struct wp_genealogy_row rows[] = {{"h", "a", "", 20, 30, START + 1 * S, START + 1 * S, 0, 0, 0},
-        {"h", "b", "", 30, 20, START + 5 * S, START + 1 * S, 0, START + 6 * S, 300},
-        {"h", "c", "", 40, 41, 0, 0, 0, 0, 0}, {"h", "d", "", 41, 40, 0, 0, 0, 1, 0},
-        {"h", "e", "", 99, 99, START + 7 * S, START + 7 * S, 0, 0, 0}};
+    static const struct wp_genealogy_row rows[] = {ROW("h", "a", "", 20, 30, START + 1 * S, START + 1 * S, 0, 0, 0),
+        ROW("h", "b", "", 30, 20, START + 5 * S, START + 1 * S, 0, START + 6 * S, 300),
+        ROW("h", "c", "", 40, 41, 0, 0, 0, 0, 0), ROW("h", "d", "", 41, 40, 0, 0, 0, 1, 0),
+        ROW("h", "e", "", 99, 99, START + 7 * S, START + 7 * S, 0, 0, 0)};
     struct wp_facts facts;
     struct wp_pool pool = {0};
     (void)state;
@@ -189,11 +198,11 @@ static void many_are_bounded(void **state)
     struct wp_facts facts;
     (void)state;
     for (uint32_t i = 0; i < count; i++) /* each forks the next one; the first is make */
-        rows[i] = (struct wp_genealogy_row){"h", "p", "", i ? 1000 + i : 20,
+        rows[i] = (struct wp_genealogy_row)ROW("h", "p", "", i ? 1000 + i : 20,
             i > 1   ? 999 + i
                 : i ? 20
                     : 1,
-            START + S + i * (S / 1000), i ? START + S + (i - 1) * (S / 1000) : 0, 0, 0, 0};
+            START + S + i * (S / 1000), i ? START + S + (i - 1) * (S / 1000) : 0, 0, 0, 0);
     read_tree(&facts, rows, count);
     assert_int_equal(facts.tree->count, WP_TREE_ROWS);
     assert_int_equal(facts.tree->left_out, count - WP_TREE_ROWS);
@@ -202,12 +211,38 @@ static void many_are_bounded(void **state)
     wp_facts_fini(&facts);
 }
 
+/* Whose memory had run out is told of one that was killed for it; the control groups of a name are one where they
+ * agree. */
+static void groups_are_told(void **state)
+{
+    struct wp_genealogy_row rows[] = {
+        ROW("h", "make", "", 20, 1, START + 1 * S, START - 90 * S, 0, START + 9 * S, WP_ENDING_OOM),
+        ROW("h", "cc1", "", 30, 20, START + 2 * S, START + 1 * S, 0, START + 9 * S, 9),
+        ROW("h", "cc1", "", 31, 20, START + 2 * S, START + 1 * S, 0, 0, 0)};
+    struct wp_facts facts;
+    (void)state;
+    rows[0].oom_cgroup = rows[1].oom_cgroup = "/system.slice/ci.service";
+    rows[0].oom_holder = "cc1";
+    rows[0].oom_bytes = 80900000;
+    rows[0].cgroup = rows[1].cgroup = "/system.slice/ci.service";
+    rows[2].workload = "ns/pod/cc1";
+    read_tree(&facts, rows, sizeof(rows) / sizeof(*rows));
+    assert_string_equal(facts.tree->rows[0].memory, "ci.service; it had 80.9 MB; most had cc1");
+    assert_string_equal(facts.tree->rows[1].memory, "");
+    assert_string_equal(wp_process_unit(&facts, "h", "make"), "ci.service");
+    assert_string_equal(wp_process_unit(&facts, NULL, "make"), "ci.service");
+    assert_string_equal(wp_process_unit(&facts, "h", "cc1"), WP_UNIT_SEVERAL);
+    assert_null(wp_process_unit(&facts, "other", "make"));
+    assert_null(wp_process_unit(&facts, "h", "as"));
+    wp_facts_fini(&facts);
+}
+
 /* The number of the parent is another process' by now: that one is nobody's parent. */
 static void a_number_used_again_is_no_parent(void **state)
 {
-    static const struct wp_genealogy_row rows[] = {{"h", "gone", "", 10, 0, START + 1 * S, 0, 0, 0, 0},
-        {"h", "make", "", 20, 10, START + 1 * S + S / 2, START - 50 * S, 0, 0, 0},
-        {"h", "sh", "", 30, 10, START + 5 * S, START + 1 * S, 0, 0, 0}};
+    static const struct wp_genealogy_row rows[] = {ROW("h", "gone", "", 10, 0, START + 1 * S, 0, 0, 0, 0),
+        ROW("h", "make", "", 20, 10, START + 1 * S + S / 2, START - 50 * S, 0, 0, 0),
+        ROW("h", "sh", "", 30, 10, START + 5 * S, START + 1 * S, 0, 0, 0)};
     struct wp_facts facts;
     (void)state;
     read_tree(&facts, rows, sizeof(rows) / sizeof(*rows));
@@ -294,7 +329,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(processes_stand_below_their_parents),
         cmocka_unit_test(circles_end), cmocka_unit_test(an_end_is_of_the_program_that_is_known),
-        cmocka_unit_test(a_number_used_again_is_no_parent), cmocka_unit_test(many_are_bounded),
-        cmocka_unit_test(the_page_shows_them), cmocka_unit_test(what_is_missing_is_told)};
+        cmocka_unit_test(a_number_used_again_is_no_parent), cmocka_unit_test(groups_are_told),
+        cmocka_unit_test(many_are_bounded), cmocka_unit_test(the_page_shows_them),
+        cmocka_unit_test(what_is_missing_is_told)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

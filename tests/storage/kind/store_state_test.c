@@ -11,8 +11,16 @@
 #include "storage/kind/source_store.h"
 #include "storage/kind/sourcemap_store.h"
 #include "storage/kind/state_store.h"
+#include "storage/value/columns.h"
 
 #include <errno.h>
+
+/* Without what is told of few: its control group, and whose memory had run out as it was killed. */
+#define ROW(host_, comm_, exe_, pid_, parent_, start_, parent_start_, exec_, end_, ending_)                            \
+    {                                                                                                                  \
+        .host = (host_), .comm = (comm_), .exe = (exe_), .pid = (pid_), .parent_pid = (parent_), .start_ns = (start_), \
+        .parent_start_ns = (parent_start_), .exec_ns = (exec_), .end_ns = (end_), .ending = (ending_)                  \
+    }
 
 static struct wp_buffer get(struct wp_txn *txn, const char *key, enum wp_value_kind kind)
 {
@@ -131,8 +139,8 @@ static void add_people(struct wp_txn *txn, uint32_t from, uint32_t to)
     for (uint32_t pid = from; pid < to; pid++) {
         char comm[16];
         snprintf(comm, sizeof(comm), "p%u", pid % 5);
-        struct wp_genealogy_row rows[] = {{"h", comm, "/bin/p", pid, pid / 2, pid * 10ull, pid * 5ull, 0, 0, 0},
-            {"h", "", "", pid, 1, 0, 0, 0, 0, 0}};
+        struct wp_genealogy_row rows[] = {ROW("h", comm, "/bin/p", pid, pid / 2, pid * 10ull, pid * 5ull, 0, 0, 0),
+            ROW("h", "", "", pid, 1, 0, 0, 0, 0, 0)};
         assert_int_equal(wp_txn_add_genealogy(txn, "s", rows, 2, NULL), 0);
     }
 }
@@ -182,9 +190,9 @@ static int count_row(void *context, const struct wp_genealogy_row *row)
 /* What became of a process is told later than that it began, again and again, and in any order: one row has it all. */
 static void genealogy_has_endings(void **state)
 {
-    const struct wp_genealogy_row rows[] = {{"h", "a", "", 7, 1, 20, 10, 0, 0, 0},
-        {"h", "b", "/b", 7, 7, 20, 20, 0, 0, 0}, {"h", "b", "/b", 7, 7, 20, 20, 25, 0, 0},
-        {"h", "b", "/b", 7, 7, 20, 20, 25, 30, WP_ENDING_STATUS + 3}};
+    const struct wp_genealogy_row rows[] = {ROW("h", "a", "", 7, 1, 20, 10, 0, 0, 0),
+        ROW("h", "b", "/b", 7, 7, 20, 20, 0, 0, 0), ROW("h", "b", "/b", 7, 7, 20, 20, 25, 0, 0),
+        ROW("h", "b", "/b", 7, 7, 20, 20, 25, 30, WP_ENDING_STATUS + 3)};
     struct wp_buffer raw[2];
     for (int reverse = 0; reverse < 2; reverse++) {
         struct wp_txn *txn = fixture_begin(*state, reverse ? "v2" : "v1", true);
@@ -207,6 +215,50 @@ static void genealogy_has_endings(void **state)
     wp_buffer_fini(&raw[1]);
 }
 
+static int see_killed(void *context, const struct wp_genealogy_row *row)
+{
+    unsigned *seen = context;
+    bool is_killed = !strcmp(row->comm, "b");
+    assert_string_equal(row->oom_cgroup, is_killed ? "/web.service" : "");
+    assert_string_equal(row->oom_holder, is_killed ? "hog" : "");
+    assert_int_equal(row->oom_bytes, is_killed ? 4096 : 0);
+    assert_string_equal(row->cgroup, is_killed ? "/web.service/b" : "/");
+    assert_string_equal(row->workload, is_killed ? "pod/b" : "");
+    return ++seen[0] > 2 ? -ECANCELED : 0;
+}
+
+/* Where a process is, and whose memory had run out as it was killed, whatever is told first; what is not so is refused.
+ */
+static void genealogy_has_groups(void **state)
+{
+    struct wp_genealogy_row rows[] = {ROW("h", "a", "", 7, 1, 20, 10, 0, 0, 0),
+        ROW("h", "b", "/b", 8, 7, 30, 20, 0, 0, 0), ROW("h", "b", "/b", 8, 7, 30, 20, 0, 40, WP_ENDING_OOM)};
+    struct wp_txn *txn = fixture_begin(*state, "v1", true);
+    struct wp_genealogy_visit visit = {see_killed, &(unsigned){0}, 7};
+    rows[0].cgroup = "/";
+    rows[1].cgroup = "/web.service/b";
+    rows[1].workload = "pod/b";
+    rows[1].oom_cgroup = "/web.service";
+    rows[1].oom_holder = "hog";
+    rows[1].oom_bytes = 4096;
+    assert_int_equal(wp_txn_register_shard(txn, "s", NULL), 0);
+    for (unsigned i = 3; i-- > 0;)
+        assert_int_equal(wp_txn_add_genealogy(txn, "s", &rows[i], 1, NULL), 0);
+    assert_int_equal(wp_txn_compact(txn, "s", NULL), 0);
+    assert_int_equal(wp_txn_read_genealogy(txn, "s", &visit, NULL), 0);
+    assert_int_equal(*(unsigned *)visit.context, 2);
+    struct wp_buffer raw = get(txn, "__state__/genealogy.s", WP_VALUE_GENEALOGY), bad = {0};
+    Wakepath__Store__Genealogy *m = wakepath__store__genealogy__unpack(NULL, raw.size, raw.data);
+    assert_int_equal(m->n_oom_cgroup, 2);
+    m->oom_cgroup[1] = (uint32_t)m->n_strings + 1;
+    assert_int_equal(wp_message_pack(&m->base, &bad, NULL), 0);
+    assert_int_equal(wp_genealogy_check(bad.data, bad.size, NULL), -EBADMSG);
+    wakepath__store__genealogy__free_unpacked(m, NULL);
+    wp_buffer_fini(&raw);
+    wp_buffer_fini(&bad);
+    wp_txn_abort(txn);
+}
+
 /* A host that starts processes for ever: the latest are there, whom they descend from, what else runs there, and not
  * many more. */
 static void genealogy_is_bounded(void **state)
@@ -215,12 +267,12 @@ static void genealogy_is_bounded(void **state)
     const uint32_t chunk = 65536, all = 10 * chunk;
     struct wp_genealogy_row *rows = calloc(chunk, sizeof(*rows));
     bool has_first = false, has_last = false, has_daemon = false;
-    struct wp_genealogy_row daemon = {"h", "d", "/bin/d", all + 1, 1, 20000000000u, 10000000000u, 0, 0, 0};
+    struct wp_genealogy_row daemon = ROW("h", "d", "/bin/d", all + 1, 1, 20000000000u, 10000000000u, 0, 0, 0);
     assert_int_equal(wp_txn_register_shard(txn, "s", NULL), 0);
     for (uint32_t first = 1; first <= all; first += chunk) {
         for (uint32_t i = 0; i < chunk; i++) /* of one parent, which is the oldest of all */
-            rows[i] = (struct wp_genealogy_row){
-                "h", "p", "/bin/p", first + i, 1, (uint64_t)(first + i) * 10000000000u, 10000000000u, 0, 0, 0};
+            rows[i] = (struct wp_genealogy_row)ROW(
+                "h", "p", "/bin/p", first + i, 1, (uint64_t)(first + i) * 10000000000u, 10000000000u, 0, 0, 0);
         assert_int_equal(wp_txn_add_genealogy(txn, "s", rows, chunk, NULL), 0);
         assert_int_equal(wp_txn_add_genealogy(txn, "s", &daemon, first == 1, NULL), 0);
         assert_int_equal(wp_txn_compact(txn, "s", NULL), 0);
@@ -252,8 +304,8 @@ static void genealogy_of_many_names_is_bounded(void **state)
     for (uint32_t first = 1; first <= all; first += chunk) {
         for (uint32_t i = 0; i < chunk; i++) {
             snprintf(names[i], sizeof(names[i]), "%u", first + i);
-            rows[i] = (struct wp_genealogy_row){
-                "h", names[i], "", first + i, 0, (uint64_t)(first + i) * 10000000000u, 0, 0, 0, 0};
+            rows[i] = (struct wp_genealogy_row)ROW(
+                "h", names[i], "", first + i, 0, (uint64_t)(first + i) * 10000000000u, 0, 0, 0, 0);
         }
         assert_int_equal(wp_txn_add_genealogy(txn, "s", rows, chunk, NULL), 0);
     }
@@ -502,8 +554,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {TEST(layout_is_whole), TEST(resume_points_come_back),
         TEST(last_samples_are_merged), TEST(clocks_are_kept_by_span), TEST(genealogy_is_a_set),
-        TEST(genealogy_has_endings), TEST(genealogy_is_bounded), TEST(genealogy_of_many_names_is_bounded),
-        TEST(sources_are_bounded), TEST(sourcemap_is_a_set), TEST(sourcemap_has_lines), TEST(metadata_has_one_rule),
-        TEST(metadata_is_trimmed_for_hosts), TEST(damaged_state_is_an_error)};
+        TEST(genealogy_has_endings), TEST(genealogy_has_groups), TEST(genealogy_is_bounded),
+        TEST(genealogy_of_many_names_is_bounded), TEST(sources_are_bounded), TEST(sourcemap_is_a_set),
+        TEST(sourcemap_has_lines), TEST(metadata_has_one_rule), TEST(metadata_is_trimmed_for_hosts),
+        TEST(damaged_state_is_an_error)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
