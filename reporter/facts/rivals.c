@@ -128,6 +128,7 @@ static struct wp_rival rival_of(struct wp_pool *pool, const struct wp_facts *fac
         .waiter = *waiter ? wp_stack_plain_process(pool, waiter) : "?",
         .host = wp_stack_host(pool, waiter),
         .name = rival_name(pool, frame),
+        .name_host = is_process ? wp_stack_host(pool, frame + strlen(BEHIND) - 1) : NULL,
         .search = wp_pool_text(pool, frame),
         .party = sum->part.frame ? party_name(pool, wp_facts_frame_name(facts, sum->part.frame)) : "",
         .ns = sum->ns,

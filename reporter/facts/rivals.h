@@ -16,11 +16,12 @@ enum wp_rival_kind {
 /* What one had, or kept, of another one. */
 struct wp_rival {
     enum wp_rival_kind kind;
-    const char *waiter; /* "web", "api on web-2"; "?" */
-    const char *host;   /* "web-2" of that; NULL: it is not said */
-    const char *name;   /* "gzip"; "quota of nginx.service"; "quota"; "own threads" */
-    const char *search; /* the frame that finds it in the flame */
-    const char *party;  /* for whom it ran, or who spent it, the largest part of it; "" none */
+    const char *waiter;    /* "web", "api on web-2"; "?" */
+    const char *host;      /* "web-2" of that; NULL: it is not said */
+    const char *name;      /* "gzip"; "quota of nginx.service"; "quota"; "own threads" */
+    const char *name_host; /* as host, of the process that is called so */
+    const char *search;    /* the frame that finds it in the flame */
+    const char *party;     /* for whom it ran, or who spent it, the largest part of it; "" none */
     uint64_t ns, count, party_ns;
     uint64_t preempted_ns; /* of ns: it had been pushed off its processor; else it had been woken */
     uint64_t largest_ns;   /* of one pseudo-stack, whose node is: */

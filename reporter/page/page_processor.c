@@ -5,6 +5,7 @@
 #include "reporter/facts/over_time.h"
 #include "reporter/facts/rivals.h"
 #include "reporter/page/page_matrix.h"
+#include "reporter/recording/process_units.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -128,38 +129,71 @@ static void add_sides(
 
 /* --- as a matrix --- */
 
-static void add_matrix(
-    struct wp_display *display, const struct wp_facts *facts, const struct wp_rivals *rivals, bool by_host)
+enum matrix_kind { BY_PROCESS, BY_UNIT, BY_HOST };
+
+/* The container, unit or control group of "api on web-2", whose host is said to be web-2. */
+static const char *unit_of(struct wp_pool *pool, const struct wp_facts *facts, const char *process, const char *host)
 {
-    struct wp_pair *pairs = wp_pool_alloc(&display->pool, (rivals->count + 1) * sizeof(*pairs));
+    const char *home = facts->host_count == 1 ? facts->hosts[0] : NULL;
+    size_t tail = host ? strlen(" on ") + strlen(host) : 0, size = strlen(process);
+    const char *comm = wp_pool_printf(pool, "%.*s", (int)(size > tail ? size - tail : 0), process);
+    const char *unit = wp_process_unit(facts, host ? host : home, comm);
+    return unit ? wp_pool_printf(pool, "%s%s%s", unit, host ? " on " : "", host ? host : "") : "not known";
+}
+
+static struct wp_pair pair_of(
+    struct wp_pool *pool, const struct wp_facts *facts, const struct wp_rival *rival, enum matrix_kind kind)
+{
     const char *home = facts->host_count == 1 ? facts->hosts[0] : "whose time this is";
-    for (size_t i = 0; pairs && i < rivals->count; i++) {
-        const struct wp_rival *rival = &rivals->rows[i];
-        const char *host = rival->host ? rival->host : home;
-        pairs[i] = (struct wp_pair){by_host ? host : rival->waiter, rival->name, rival->ns};
+    struct wp_pair pair = {rival->waiter, rival->name, rival->ns};
+    if (kind == BY_HOST) {
+        pair.loser = rival->host ? rival->host : home;
+    } else if (kind == BY_UNIT) {
+        pair.loser = unit_of(pool, facts, rival->waiter, rival->host);
+        if (rival->kind == WP_RIVAL_PROCESS)
+            pair.winner = unit_of(pool, facts, rival->name, rival->name_host);
     }
-    if (pairs)
+    return pair;
+}
+
+static void add_matrix(
+    struct wp_display *display, const struct wp_facts *facts, const struct wp_rivals *rivals, enum matrix_kind kind)
+{
+    static const char *const ids[] = {
+        [BY_PROCESS] = "processor-matrix", [BY_UNIT] = "processor-units", [BY_HOST] = "processor-hosts"};
+    struct wp_pair *pairs = wp_pool_alloc(&display->pool, (rivals->count + 1) * sizeof(*pairs));
+    for (size_t i = 0; pairs && i < rivals->count; i++)
+        pairs[i] = pair_of(&display->pool, facts, &rivals->rows[i], kind);
+    if (pairs && !display->pool.failed)
         wp_page_matrix(display,
-            &(struct wp_matrix){.id = by_host ? "processor-hosts" : "processor-matrix",
-                .losers = by_host ? "On" : "Could have run",
+            &(struct wp_matrix){.id = ids[kind],
+                .losers = kind == BY_HOST ? "On" : "Could have run",
                 .pairs = pairs,
                 .count = rivals->count,
                 .whole_ns = facts->total_ns});
 }
 
-/* By process, and where paths lead over several hosts folded away by host. */
+static void add_folded_matrix(
+    struct wp_display *display, const struct wp_facts *facts, const struct wp_rivals *rivals, enum matrix_kind kind)
+{
+    wp_display_add(display, WP_ITEM_DETAILS,
+        kind == BY_HOST ? "The same by host" : "The same by container, unit or control group");
+    add_matrix(display, facts, rivals, kind);
+    wp_display_add(display, WP_ITEM_END, NULL);
+}
+
+/* By process; folded away by control group where some are known, and by host where paths lead over several. */
 static void add_matrices(struct wp_display *display, const struct wp_facts *facts, const struct wp_rivals *rivals)
 {
     bool has_hosts = false;
     for (size_t i = 0; i < rivals->count; i++)
         has_hosts |= rivals->rows[i].host != NULL;
     wp_display_heading(display, "Who took how much from whom");
-    add_matrix(display, facts, rivals, false);
-    if (!has_hosts)
-        return;
-    wp_display_add(display, WP_ITEM_DETAILS, "The same by host");
-    add_matrix(display, facts, rivals, true);
-    wp_display_add(display, WP_ITEM_END, NULL);
+    add_matrix(display, facts, rivals, BY_PROCESS);
+    if (facts->units && facts->units->count)
+        add_folded_matrix(display, facts, rivals, BY_UNIT);
+    if (has_hosts)
+        add_folded_matrix(display, facts, rivals, BY_HOST);
 }
 
 /* --- over time --- */

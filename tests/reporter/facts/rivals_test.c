@@ -12,6 +12,7 @@
 #include "reporter/display/display.h"
 #include "reporter/load/facts_read.h"
 #include "reporter/page/page_processor.h"
+#include "reporter/recording/process_units.h"
 #include "reporter/waits/wait_graph.h"
 #include "storage/report/report.h"
 #include "storage/report/report_series.h"
@@ -217,6 +218,40 @@ static void the_page_has_a_matrix(void **state)
     wp_facts_fini(&facts);
 }
 
+/* Of processes of a name, on their own host: what is only named as if it were there is not of that control group. */
+static void the_matrix_has_control_groups(void **state)
+{
+    struct wp_process_unit rows[] = {{"store", "a", "a.service"}, {"h", "batch", "batch.service"},
+        {"store", "dump", "backup.service"}, {"h", "web", WP_UNIT_SEVERAL}};
+    static const char *const losers[] = {"several control groups", "not known", "a.service on store"};
+    struct wp_report *report = wp_report_create();
+    struct wp_facts facts;
+    struct wp_display display;
+    (void)state;
+    wp_report_add(report, sample_node(report, "[web];sched:preempted;sched:behind [batch]"), WP_INVOLUNTARY, 9 * MS, 1);
+    wp_report_add(report, sample_node(report, "[a on store];sched:preempted;sched:steal"), WP_INVOLUNTARY, 5 * MS, 1);
+    uint32_t node = wp_report_child(
+        report, sample_node(report, "[web];sleep:read"), wp_report_frame(report, WP_STYLE_PROCESS, "[a]@store", ""));
+    node = wp_report_child(report, node, wp_report_frame(report, WP_STYLE_SCHED, "sched:preempted", ""));
+    node = wp_report_child(report, node, wp_report_frame(report, WP_STYLE_SCHED, "sched:behind [dump]@store", ""));
+    wp_report_add(report, node, WP_INVOLUNTARY, 2 * MS, 1);
+    wp_report_host(report, "h");
+    assert_int_equal(wp_facts_build(&facts, "v1", "main", report, NULL, NULL), 0);
+    facts.units = &(struct wp_process_units){rows, 4};
+    wp_display_init(&display, &(struct wp_page_id){WP_PAGE_PROCESSOR, "v1", "main"});
+    wp_page_processor(&display, &facts);
+    const struct wp_table *table = table_of(&display, "processor-units");
+    assert_non_null(table);
+    assert_int_equal(table->row_count, 3);
+    assert_string_equal(table->columns[2].title, "batch.service");
+    assert_string_equal(table->columns[3].title, "steal");
+    assert_string_equal(table->columns[4].title, "backup.service on store");
+    for (size_t i = 0; i < 3; i++)
+        assert_string_equal(table->fields[i * table->column_count].text, losers[i]);
+    wp_display_fini(&display);
+    wp_facts_fini(&facts);
+}
+
 static void over_time(void **state)
 {
     struct wp_report *report = wp_report_create();
@@ -250,6 +285,6 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(by_pair), cmocka_unit_test(a_quota_of_an_unknown_cgroup_is_one),
         cmocka_unit_test(in_the_graph_of_waits), cmocka_unit_test(as_findings),
         cmocka_unit_test(the_page_has_the_longest_first), cmocka_unit_test(the_page_has_a_matrix),
-        cmocka_unit_test(over_time)};
+        cmocka_unit_test(the_matrix_has_control_groups), cmocka_unit_test(over_time)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
