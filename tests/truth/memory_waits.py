@@ -7,26 +7,33 @@ memory_waits.py [--bound PERCENT] [--rounds N] [CASE ...]        (WAKEPATH_BIN: 
 limit   A process `hog` has most of what a cgroup may have. Another one, `memclient`, writes to a file: its pages have to be freed, and it sleeps until
         the disk has them. The sleeps name the cgroup, and from the second list of its processes on `hog`.
 swap    The same client touches more anonymous pages than the cgroup may have, again and again: they go to a file for swap and come back. It counts
-        its major faults (getrusage) and the time that they sleep.
+        its major faults (getrusage); what they sleep the kernel's delay accounting says, from the switch to the waking. The clocks of the others are
+        not good enough for sleeps as short: they have as one what lies between a waking and the queue of another CPU.
 high    The same at memory.high (cgroup v2): the kernel makes the client sleep.
-oom     A process touches more than the cgroup may have, without swap: the kernel kills it, and the report says so.
+oom     A process touches more than the cgroup may have, without swap: the kernel kills it, and the report says so, and whose memory that was.
+machine The same with all memory of a machine that has little.
 """
 import argparse
+import contextlib
 import json
 import mmap
 import os
 import re
 import resource
 import signal
+import socket
+import struct
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
-from kernel_waits import FOLDER, Sleeper, call_thread
+from kernel_waits import FOLDER, Sleeper, call_thread, in_children
 
 MIB = 1 << 20
 LIMIT, HOG, CLIENT = 64 * MIB, 40 * MIB, "memclient"
+LARGEST = 2048 * MIB # machine that is filled for a test
 ROOTS = ("/sys/fs/cgroup/memory", "/sys/fs/cgroup")
 
 
@@ -45,6 +52,53 @@ def read(path):
             return file.read()
     except OSError:
         return ""
+
+
+class DelayAccount:
+    """What the kernel's delay accounting says of the calling thread (include/uapi/linux/taskstats.h), of those born within delays_counted()."""
+    GENERIC, REQUEST, CONTROLLER, GET_FAMILY, FAMILY_ID, FAMILY_NAME = 16, 1, 16, 3, 1, 2
+    GET, PID, AGGREGATE, STATS = 1, 1, 4, 3
+
+    def __init__(self):
+        self.socket = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, self.GENERIC)
+        self.socket.bind((0, 0))
+        told = self.ask(self.CONTROLLER, self.GET_FAMILY, self.FAMILY_NAME, b"TASKSTATS\0")
+        self.family, = struct.unpack_from("<H", told[self.FAMILY_ID])
+
+    def ask(self, family, command, attribute, value):
+        """The attributes of the answer."""
+        words = struct.pack("<BBHHH", command, 1, 0, 4 + len(value), attribute) + value + bytes(-len(value) % 4)
+        self.socket.send(struct.pack("<IHHII", 16 + len(words), family, self.REQUEST, 1, 0) + words)
+        size, kind = struct.unpack_from("<IH", answer := self.socket.recv(8192))
+        if kind == 2: # NLMSG_ERROR
+            raise Missing("no delay accounting")
+        return self.attributes(answer[20:size])
+
+    @staticmethod
+    def attributes(data):
+        found = {}
+        while len(data) >= 4:
+            size, kind = struct.unpack_from("<HH", data)
+            found[kind], data = data[4:size], data[(size + 3) & ~3:]
+        return found
+
+    def disk_ns(self):
+        told = self.attributes(self.ask(self.family, self.GET, self.PID, struct.pack("<I", threading.get_native_id()))[self.AGGREGATE])
+        return struct.unpack_from("<Q", told[self.STATS], 40)[0]
+
+
+@contextlib.contextmanager
+def delays_counted():
+    """Of threads that are born meanwhile."""
+    switch = "/proc/sys/kernel/task_delayacct"
+    if not os.path.exists(switch):
+        raise Missing("no delay accounting")
+    before = read(switch)
+    put("/proc/sys/kernel", "task_delayacct", 1)
+    try:
+        yield
+    finally:
+        put("/proc/sys/kernel", "task_delayacct", before)
 
 
 class Group:
@@ -148,41 +202,54 @@ def play_swap(rounds, folder):
         raise Missing("no swap")
 
     def thrash():
-        size, sleeper, slept = LIMIT + 16 * MIB, Sleeper(), 0
+        group.enter()
+        size, account = LIMIT + 16 * MIB, DelayAccount()
         region = anonymous(size)
         touch(region, size)
-        faults = resource.getrusage(resource.RUSAGE_THREAD).ru_majflt
+        faults, before = resource.getrusage(resource.RUSAGE_THREAD).ru_majflt, account.disk_ns()
         call_thread(CLIENT)
         for i in range(rounds):
             for page in range(0, 4 * MIB, 4096):
-                slept += sleeper.sleeps_ns(lambda at=(page + 4 * MIB * i) % size: region[at])
-        return {"slept": slept, "faults": resource.getrusage(resource.RUSAGE_THREAD).ru_majflt - faults}
-    try:
-        group.enter()
-        call_thread("filler")
-        return thrash()
-    finally:
+                _ = region[(page + 4 * MIB * i) % size]
         call_thread("done")
-        put(os.path.dirname(group.folder), "cgroup.procs", os.getpid())
+        return {"slept": account.disk_ns() - before, "faults": resource.getrusage(resource.RUSAGE_THREAD).ru_majflt - faults}
+    try:
+        with delays_counted():
+            return in_children({"filler": thrash})["filler"]
+    finally:
         subprocess.run(["swapoff", swap], check=True)
         group.end()
 
 
-def play_oom(_rounds, _folder):
-    group = Group(LIMIT)
+def killed(size, enter):
+    """A process that touches so much."""
     pid = os.fork()
     if not pid:
-        group.enter()
+        enter()
         call_thread("greedy")
-        region = anonymous(2 * LIMIT)
-        touch(region, 2 * LIMIT)
+        touch(anonymous(size), size)
         os._exit(0)
     _, status = os.waitpid(pid, 0)
-    group.end()
     return {"signal": os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0, "pid": pid}
 
 
-CASES = {"limit": play_limit, "swap": play_swap, "high": lambda rounds, folder: play_limit(rounds, folder, True), "oom": play_oom}
+def play_oom(_rounds, _folder):
+    group = Group(LIMIT)
+    try:
+        return {**killed(2 * LIMIT, group.enter), "whose": f"/{os.path.basename(group.folder)};"}
+    finally:
+        group.end()
+
+
+def play_machine(_rounds, _folder):
+    size = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    if size > LARGEST or len(read("/proc/swaps").splitlines()) > 1:
+        raise Missing("a machine with much memory, or swap")
+    return {**killed(size, lambda: put("/proc/self", "oom_score_adj", 1000)), "whose": "the whole machine;"}
+
+
+CASES = {"limit": play_limit, "swap": play_swap, "high": lambda rounds, folder: play_limit(rounds, folder, True), "oom": play_oom, "machine": play_machine}
+KILLS = ("oom", "machine")
 
 
 def report(store, *words):
@@ -200,8 +267,8 @@ def record(case, rounds):
             truth = json.load(file)
         if isinstance(truth, str):
             raise Missing(truth)
-        folded = "" if case == "oom" else report(f"{folder}/store", "--aggregate", "truth", "--format", "folded")
-        ends = json.loads(report(f"{folder}/store", "--format", "json")).get("process_tree", []) if case == "oom" else []
+        folded = "" if case in KILLS else report(f"{folder}/store", "--aggregate", "truth", "--format", "folded")
+        ends = json.loads(report(f"{folder}/store", "--format", "json")).get("process_tree", []) if case in KILLS else []
     return truth, [(stack.split(";"), int(us)) for stack, _, us in (line.rpartition(" ") for line in folded.splitlines())], ends
 
 
@@ -224,10 +291,10 @@ def above(rows, pattern):
 
 def held(case, rounds, bound):
     truth, rows, ends = record(case, rounds)
-    if case == "oom":
-        told = [row["ending"] for row in ends if row["pid"] == truth["pid"] and row.get("ending")]
-        print(f"oom: signal {truth['signal']}, in the report {told}")
-        return truth["signal"] == signal.SIGKILL and told == ["SIGKILL, out of memory"]
+    if case in KILLS:
+        told = [(row["ending"], row.get("killed_for_memory_of", "")) for row in ends if row["pid"] == truth["pid"] and row.get("ending")]
+        print(f"{case}: signal {truth['signal']}, in the report {told}")
+        return truth["signal"] == signal.SIGKILL and len(told) == 1 and told[0][0] == "SIGKILL, out of memory" and told[0][1].startswith(truth["whose"])
     call = "sleep:write.*" if case == "limit" else "sleep:fault.*"
     all_of = above(rows, call)
     good = hold(case, truth["slept"], sum(ns for _, ns in all_of), bound)
