@@ -8,7 +8,11 @@ limit   A process `hog` has most of what a cgroup may have. Another one, `memcli
         the disk has them. The sleeps name the cgroup, and from the second list of its processes on `hog`.
 swap    The same client touches more anonymous pages than the cgroup may have, again and again: they go to a file for swap and come back. It counts
         its major faults (getrusage); what they sleep the kernel's delay accounting says, from the switch to the waking. The clocks of the others are
-        not good enough for sleeps as short: they have as one what lies between a waking and the queue of another CPU.
+        not good enough for sleeps as short: they have as one what lies between a waking and the queue of another CPU. The client has a real-time
+        priority: of others Linux 6.12 leaves some in the queue for a while as they fall asleep, and does not count those that are woken by then. It is
+        where the disk's interrupts come, so that it is woken on its own CPU. 64 pages are read at once, which takes long: the
+        kernel's end of each sleep is behind the waking, by what it takes to find a CPU, with the recorder's program at that tracepoint. So much
+        (OPEN_NS) the truth leaves open.
 high    The same at memory.high (cgroup v2): the kernel makes the client sleep.
 oom     A process touches more than the cgroup may have, without swap: the kernel kills it, and the report says so, and whose memory that was.
 machine The same with all memory of a machine that has little.
@@ -34,6 +38,7 @@ from kernel_waits import FOLDER, Sleeper, call_thread, in_children
 MIB = 1 << 20
 LIMIT, HOG, CLIENT = 64 * MIB, 40 * MIB, "memclient"
 LARGEST = 2048 * MIB # machine that is filled for a test
+OPEN_NS = 15000 # of a sleep
 ROOTS = ("/sys/fs/cgroup/memory", "/sys/fs/cgroup")
 
 
@@ -55,7 +60,7 @@ def read(path):
 
 
 class DelayAccount:
-    """What the kernel's delay accounting says of the calling thread (include/uapi/linux/taskstats.h), of those born within delays_counted()."""
+    """What the kernel's delay accounting says of the calling thread (include/uapi/linux/taskstats.h), of those born while kernel.task_delayacct is 1."""
     GENERIC, REQUEST, CONTROLLER, GET_FAMILY, FAMILY_ID, FAMILY_NAME = 16, 1, 16, 3, 1, 2
     GET, PID, AGGREGATE, STATS = 1, 1, 4, 3
 
@@ -82,23 +87,31 @@ class DelayAccount:
             found[kind], data = data[4:size], data[(size + 3) & ~3:]
         return found
 
-    def disk_ns(self):
+    def disk(self):
+        """How often it slept for a disk, and for how long."""
         told = self.attributes(self.ask(self.family, self.GET, self.PID, struct.pack("<I", threading.get_native_id()))[self.AGGREGATE])
-        return struct.unpack_from("<Q", told[self.STATS], 40)[0]
+        return struct.unpack_from("<2Q", told[self.STATS], 32)
+
+
+def interrupts():
+    """Of devices, by CPU."""
+    with open("/proc/interrupts", encoding="ascii") as file:
+        count = len(file.readline().split())
+        rows = [line.split()[1:count + 1] for line in file if line.split()[0].rstrip(":").isdigit()]
+    return [sum(map(int, column)) for column in zip(*rows)]
 
 
 @contextlib.contextmanager
-def delays_counted():
-    """Of threads that are born meanwhile."""
-    switch = "/proc/sys/kernel/task_delayacct"
-    if not os.path.exists(switch):
-        raise Missing("no delay accounting")
-    before = read(switch)
-    put("/proc/sys/kernel", "task_delayacct", 1)
+def setting(name, value):
+    """Of the kernel, as long as it is needed."""
+    before = read(f"/proc/sys/{name}")
+    if not before:
+        raise Missing(f"no {name}")
+    put("/proc/sys", name, value)
     try:
         yield
     finally:
-        put("/proc/sys/kernel", "task_delayacct", before)
+        put("/proc/sys", name, before)
 
 
 class Group:
@@ -204,17 +217,22 @@ def play_swap(rounds, folder):
     def thrash():
         group.enter()
         size, account = LIMIT + 16 * MIB, DelayAccount()
-        region = anonymous(size)
+        region, before = anonymous(size), interrupts()
         touch(region, size)
-        faults, before = resource.getrusage(resource.RUSAGE_THREAD).ru_majflt, account.disk_ns()
+        rises = [after - was for after, was in zip(interrupts(), before)]
+        os.sched_setaffinity(0, {rises.index(max(rises))})
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(5))
+        faults, before = resource.getrusage(resource.RUSAGE_THREAD).ru_majflt, account.disk()
         call_thread(CLIENT)
         for i in range(rounds):
             for page in range(0, 4 * MIB, 4096):
                 _ = region[(page + 4 * MIB * i) % size]
         call_thread("done")
-        return {"slept": account.disk_ns() - before, "faults": resource.getrusage(resource.RUSAGE_THREAD).ru_majflt - faults}
+        after = account.disk()
+        return {"slept": after[1] - before[1], "sleeps": after[0] - before[0],
+                "faults": resource.getrusage(resource.RUSAGE_THREAD).ru_majflt - faults}
     try:
-        with delays_counted():
+        with setting("kernel/task_delayacct", 1), setting("vm/page-cluster", 6):
             return in_children({"filler": thrash})["filler"]
     finally:
         subprocess.run(["swapoff", swap], check=True)
@@ -272,9 +290,12 @@ def record(case, rounds):
     return truth, [(stack.split(";"), int(us)) for stack, _, us in (line.rpartition(" ") for line in folded.splitlines())], ends
 
 
-def hold(name, truth_ns, told_ns, bound):
-    off = 100 * abs(told_ns - truth_ns) / max(truth_ns, 1)
-    print(f"{name}: {truth_ns / 1e6:.3f} ms, in the report {told_ns / 1e6:.3f} ms: {off:.2f} % off", flush=True)
+def hold(name, truth_ns, told_ns, bound, open_ns=0):
+    """open_ns: the truth is between so much less and what it says."""
+    beyond = max(told_ns - truth_ns, truth_ns - open_ns - told_ns, 0)
+    off = 100 * beyond / max(truth_ns, 1)
+    is_open = f" (open: {open_ns / 1e6:.3f} ms)" if open_ns else ""
+    print(f"{name}: {truth_ns / 1e6:.3f} ms{is_open}, in the report {told_ns / 1e6:.3f} ms: {off:.2f} % off", flush=True)
     return off <= bound
 
 
@@ -297,9 +318,9 @@ def held(case, rounds, bound):
         return truth["signal"] == signal.SIGKILL and len(told) == 1 and told[0][0] == "SIGKILL, out of memory" and told[0][1].startswith(truth["whose"])
     call = "sleep:write.*" if case == "limit" else "sleep:fault.*"
     all_of = above(rows, call)
-    good = hold(case, truth["slept"], sum(ns for _, ns in all_of), bound)
+    good = hold(case, truth["slept"], sum(ns for _, ns in all_of), bound, OPEN_NS * truth.get("sleeps", 0))
     if case == "swap":
-        print(f"swap: {truth['faults']} major faults; {sum(ns for frames, ns in all_of if 'swap' in frames[0]) / 1e6:.3f} ms for swap")
+        print(f"swap: {truth['faults']} major faults, {truth['sleeps']} sleeps; {sum(ns for frames, ns in all_of if 'swap' in frames[0]) / 1e6:.3f} ms for swap")
         return good and any("swap" in frames[0] for frames, _ in all_of)
     named = [(frames, ns) for frames, ns in all_of if truth["group"] in frames[0]]
     by_hog = sum(ns for frames, ns in named if "memory:held by [hog]" in frames)
