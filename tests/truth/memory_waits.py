@@ -192,9 +192,9 @@ def play_limit(rounds, folder, by_high=False):
 
     def grow():
         sleeper, regions, slept = Sleeper(), [], 0
-        for _ in range(rounds):
-            regions.append(anonymous(MIB // 4))
-            slept += sleeper.sleeps_ns(lambda: touch(regions[-1], MIB // 4))
+        while len(regions) * MIB < LIMIT and slept < 2e9: # the farther above, the longer it sleeps
+            regions.append(anonymous(MIB))
+            slept += sleeper.sleeps_ns(lambda: touch(regions[-1], MIB))
         return {"slept": slept, "group": os.path.basename(group.folder)}
     try:
         return beside_hog(group, grow if by_high else write)
