@@ -42,6 +42,22 @@ static bool is_lone(
         wp_intervals_have_all(&build->intervals[operand], &sums->parts[operand][(size_t)row * buckets], buckets);
 }
 
+/* Where recordings of commands are the unit: each has a figure of the row, however few pieces that is the sum of. */
+static bool is_in_all(
+    const struct wp_compare_build *build, const struct wp_change *change, const struct wp_row_sums *sums, uint32_t row)
+{
+    bool is = build->compare->options.per == WP_PER_RECORDING;
+    double largest = 0;
+    for (int i = 0; i < 2 && is; i++) {
+        const struct wp_operand *operand = &build->compare->operand[i];
+        largest = fmax(largest, (double)change->ns[i] / fmax(1, (double)operand->total_ns));
+        is = build->intervals[i].count > 1 &&
+            wp_intervals_have_all(
+                &build->intervals[i], &sums->parts[i][(size_t)row * operand->buckets], operand->buckets);
+    }
+    return is && largest >= LARGE_SHARE;
+}
+
 void wp_change_fill(
     const struct wp_compare_build *build, struct wp_change *change, const struct wp_row_sums *sums, uint32_t row)
 {
@@ -59,6 +75,7 @@ void wp_change_fill(
             operand->buckets, itself ? WP_INTERVAL_ITSELF : WP_INTERVAL_SIZE);
     }
     change->is_lone = is_lone(build, change, sums, row);
+    change->is_in_all = is_in_all(build, change, sums, row);
 }
 
 static bool has_ratio(const struct wp_change *change, int operand)
@@ -74,7 +91,7 @@ static struct wp_variance_ratio ratio_of(const struct wp_change *change, int ope
 
 static bool is_few(const struct wp_change *change)
 {
-    if (change->is_lone)
+    if (change->is_lone || change->is_in_all)
         return false;
     bool testable = change->rate[WP_BEFORE].freedom > 0 && change->rate[WP_AFTER].freedom > 0;
     return !testable || (change->count[WP_BEFORE] < LEAST_PIECES && change->count[WP_AFTER] < LEAST_PIECES);
@@ -192,6 +209,15 @@ static struct wp_welch lone_test(const struct wp_compare *compare, const struct 
     return (struct wp_welch){t, freedom, wp_student_tail(t, freedom)};
 }
 
+/* The figure of a recording is no average of many pieces. */
+static bool is_of_few(const struct wp_compare *compare, const struct wp_change *change)
+{
+    bool is = true;
+    for (int i = 0; i < 2; i++)
+        is &= change->count[i] < (uint64_t)LEAST_PIECES * compare->operand[i].intervals;
+    return is;
+}
+
 /*
  * Recordings of commands: each is one figure of a row, and its spread from one to the next is one for both sides and of
  * the size of the row. It is drawn towards that of other rows (moderated t). The difference is by the mean of both.
@@ -212,8 +238,10 @@ static struct wp_welch recordings_test(const struct wp_compare *compare, struct 
         change->rate[i].error = change->rate[i].value * sqrt(variance);
         change->rate[i].freedom = relative.freedom;
     }
-    double t = 2 * change->delta / sum / sqrt(squares);
-    return (struct wp_welch){t, relative.freedom, wp_student_tail(t, relative.freedom)};
+    double t = 2 * change->delta / sum / sqrt(squares), p = wp_student_tail(t, relative.freedom);
+    if (is_of_few(compare, change)) /* three that lie anywhere, alike, have a p of a thousandth twice as often */
+        p = fmin(1, 2 * p);
+    return (struct wp_welch){t, relative.freedom, p};
 }
 
 /* From what varies inside of recordings, and between them where there are several. */

@@ -54,6 +54,7 @@ struct wp_change {
     uint32_t permalink; /* a node of the newer flame that the row stands on, 0 none */
     bool is_ignored;    /* asked not to be judged */
     bool is_lone;       /* in all recordings of one side, and in none of the other */
+    bool is_in_all;     /* in all recordings of both sides, and no small part of one */
     uint64_t ns[2], count[2];
     struct wp_measured_rate rate[2];    /* ns a unit, with the error that was taken */
     struct wp_measured_rate between[2]; /* as the recordings of that side alone tell it; freedom 0: there is only one */

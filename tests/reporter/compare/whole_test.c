@@ -31,6 +31,7 @@ struct command {
     double client_ms, server_ms, sleep_ms, once_ms; /* of each request; once_ms: one sleep a recording */
     double many_ms;                                 /* of each of MANY small hops a recording */
     double noise;                                   /* share by which times differ */
+    double once_noise;                              /* the same of that one sleep */
     uint64_t seed;
 };
 
@@ -78,7 +79,8 @@ static void add_recording(struct wp_report *report, const struct command *comman
         snprintf(stack, sizeof(stack), "[client];main@client;[step-%c];[pg];exec@pg", 'a' + (int)i);
         at = piece(report, stack, WP_UNDERSTOOD_FUNCTIONS, at, command->many_ms * (1 + command->noise * chance(seed)));
     }
-    at = piece(report, "[client];main@client;retry@client;sleep:nanosleep", WP_DELIBERATE_SLEEP, at, command->once_ms);
+    at = piece(report, "[client];main@client;retry@client;sleep:nanosleep", WP_DELIBERATE_SLEEP, at,
+        command->once_ms * (1 + (command->once_noise > 0 ? command->once_noise * chance(seed) : 0)));
     wp_report_activity(report, began, at);
 }
 
@@ -262,6 +264,30 @@ static void what_only_new_recordings_have_is_a_change(void **state)
     end(&outcome);
 }
 
+/* One sleep a recording is told by the recordings, whatever the processors did meanwhile: the wall time tells nothing.
+ */
+static void one_longer_sleep_is_a_change(void **state)
+{
+    static const double longer_ms[] = {33, 45, 260};
+    struct command before = {
+        .recordings = 3, .requests = 1, .client_ms = 30, .server_ms = 30, .once_ms = 30, .noise = 0.9, .seed = 11};
+    (void)state;
+    for (size_t i = 0; i < sizeof(longer_ms) / sizeof(*longer_ms); i++) {
+        struct command after = before;
+        struct outcome outcome;
+        after.once_ms = longer_ms[i];
+        after.later = 1;
+        after.seed = 12;
+        hold(&outcome, &before, &after);
+        const struct wp_change *row = find(&outcome.compare, WP_CHANGE_HOPS, "client", WP_DELIBERATE_SLEEP);
+        assert_int_equal(row->verdict, WP_VERDICT_WORSE);
+        assert_true(outcome.compare.is_degraded);
+        assert_non_null(
+            strstr(wp_compare_summary(&outcome.pool, &outcome.compare), "client sleeps on purpose in retry"));
+        end(&outcome);
+    }
+}
+
 static struct wp_report *worked_on_by(const char *const *workers, uint64_t at_s)
 {
     struct wp_report *report = wp_report_create();
@@ -319,31 +345,47 @@ static void workers_are_known_by_their_role(void **state)
     wp_facts_fini(&facts[1]);
 }
 
-#define TRIALS 400u
+#define TRIALS 2000u
+
+/* Of equal commands, three recordings a side. */
+static bool is_alarm(const struct command *before)
+{
+    struct command after = *before;
+    struct outcome outcome;
+    after.later = 1;
+    after.seed += 64;
+    hold(&outcome, before, &after);
+    bool is = outcome.compare.worse + outcome.compare.better > 0;
+    end(&outcome);
+    return is;
+}
 
 static void equals_raise_no_alarm(void **state)
 {
     (void)state;
-    unsigned alarms = 0;
+    unsigned alarms = 0, of_short = 0;
     for (uint64_t seed = 1; seed <= TRIALS; seed++) {
-        struct command before = {.recordings = 3,
+        double noise = 0.05 * (double)(1 + seed % 6);
+        alarms += is_alarm(&(struct command){.recordings = 3,
             .requests = 20,
             .client_ms = 10,
             .server_ms = 10,
             .sleep_ms = 1,
             .many_ms = seed % 2 ? 1 : 0,
-            .noise = 0.05 * (double)(1 + seed % 6),
-            .seed = seed * 128};
-        struct command after = before;
-        struct outcome outcome;
-        after.later = 1;
-        after.seed += 64;
-        hold(&outcome, &before, &after);
-        alarms += outcome.compare.worse + outcome.compare.better > 0;
-        end(&outcome);
+            .noise = noise,
+            .seed = seed * 128});
+        of_short += is_alarm(&(struct command){.recordings = 3,
+            .requests = 1,
+            .client_ms = 20,
+            .server_ms = 20,
+            .once_ms = 30,
+            .noise = 2 * noise,
+            .once_noise = noise,
+            .seed = seed * 128});
     }
-    print_message("equal commands, three recordings a side: %u of %u raise an alarm\n", alarms, TRIALS);
-    assert_true(alarms * 100 <= TRIALS);
+    print_message("equal commands, three recordings a side: %u of %u raise an alarm, of one request each: %u\n", alarms,
+        TRIALS, of_short);
+    assert_true(alarms * 100 <= TRIALS && of_short * 100 <= TRIALS);
 }
 
 static void build_of(struct wp_facts *facts, const char *release, const char *line, struct wp_metadata_fact rows[2])
@@ -393,7 +435,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_sleep_in_each_request_is_worse),
         cmocka_unit_test(a_process_alone_makes_the_headline),
-        cmocka_unit_test(what_only_new_recordings_have_is_a_change), cmocka_unit_test(workers_are_known_by_their_role),
-        cmocka_unit_test(commands_that_differ_are_named), cmocka_unit_test(equals_raise_no_alarm)};
+        cmocka_unit_test(what_only_new_recordings_have_is_a_change), cmocka_unit_test(one_longer_sleep_is_a_change),
+        cmocka_unit_test(workers_are_known_by_their_role), cmocka_unit_test(commands_that_differ_are_named),
+        cmocka_unit_test(equals_raise_no_alarm)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
