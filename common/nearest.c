@@ -36,7 +36,7 @@ const char *wp_nearest(const char *word, const char *const *words, size_t count)
 {
     size_t size = strlen(word);
     const char *best = NULL;
-    unsigned most = size < 3 ? 1 : size < 6 ? 2 : 3, nearest = most + 1;
+    unsigned most = size < 5 ? 1 : size < 6 ? 2 : 3, nearest = most + 1;
     if (!size || size >= WORD_BYTES)
         return NULL;
     for (size_t i = 0; i < count; i++) {

@@ -45,27 +45,26 @@ static int run_doctor(const struct command *command, int argc, char **argv);
 static int run_help(const struct command *command, int argc, char **argv);
 
 static const struct command commands[] = {
-    {"record", run_record, NULL, "run a command, or watch the host for a while, and show where the time went"},
+    {"record", run_record, NULL, "run a command or watch the host, and show where the time went"},
     {"top", run_top, NULL, "show what a running service waits for, live"},
-    {"view", run_view, NULL, "show a recording in a browser, with the pages of any of its processes"},
+    {"view", run_view, NULL, "show a recording in a browser, with pages of any process"},
     {"collector", run_program, "wakepath-collector", "record this host's events and send them to an aggregator"},
     {"aggregator", run_program, "wakepath-aggregator",
         "receive events, compute who waited for whom, and store reports"},
     {"reporter", run_program, "wakepath-reporter", "make pages, JSON or text from a store"},
-    {"report", run_program, "wakepath-reporter", "the same; of the recording in this folder, where nothing is said"},
-    {"query", run_mode, "wakepath-reporter",
-        "sum up the time of releases by process, function, host, category or path"},
+    {"report", run_program, "wakepath-reporter", "the same; by default of the recording in this folder"},
+    {"query", run_mode, "wakepath-reporter", "sum up the time of releases by process, function, line and others"},
     {"check", run_mode, "wakepath-reporter", "compare two releases: does the newer one take longer?"},
     {"diff", run_mode, "wakepath-reporter", "the same"},
-    {"log", run_mode, "wakepath-reporter", "list releases with their commits, and what was found in them"},
+    {"log", run_mode, "wakepath-reporter", "list releases with their commits and what was found"},
     {"measure", run_measure, NULL, "record commands in many commits, and compare neighbours"},
     {"bisect", run_bisect, NULL, "find the first commit that makes something take longer"},
     {"store", run_program, "wakepath-store", "read, check and maintain a store"},
     {"status", run_status, NULL, "show the state of the daemons"},
-    {"doctor", run_doctor, NULL, "check whether this host can record, and how to fix what is missing"},
+    {"doctor", run_doctor, NULL, "check whether this host can record, and what to fix"},
     {"perf-events", run_perf_events, NULL, "print how to record with perf what a collector reads"},
     {"keygen", run_keygen, NULL, "make a key pair for a collector or an aggregator"},
-    {"enroll", run_enroll, NULL, "get a host's key listed with a token, or run the server that lists keys"},
+    {"enroll", run_enroll, NULL, "get a host's key listed with a token, or serve that"},
     {"help", run_help, NULL, "this list, or the help of a sub-command"},
 };
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
@@ -241,8 +240,8 @@ static int refuse(const char *name)
     for (size_t i = 0; i < COMMANDS; i++)
         names[i] = commands[i].name;
     const char *meant = wp_nearest(name, names, COMMANDS);
-    fprintf(stderr, "wakepath: no sub-command '%.100s'%s%s%s; `wakepath help` lists them\n", name,
-        meant ? ": did you mean '" : "", meant ? meant : "", meant ? "'?" : "");
+    fprintf(stderr, "wakepath: no sub-command '%.100s'%s%s%s `wakepath help` lists them\n", name,
+        meant ? ": did you mean '" : "", meant ? meant : "", meant ? "'?" : ";");
     return WP_EXIT_USAGE;
 }
 

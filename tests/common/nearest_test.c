@@ -31,6 +31,7 @@ static void what_is_far_is_not(void **state)
     assert_null(wp_nearest("frobnicate", words, WORDS));
     assert_null(wp_nearest("", words, WORDS));
     assert_null(wp_nearest("x", words, WORDS));
+    assert_null(wp_nearest("foo", (const char *const[]){"top", "log"}, 2)); /* half of its letters are others */
     memset(longest, 'r', sizeof(longest) - 1);
     longest[sizeof(longest) - 1] = 0;
     assert_null(wp_nearest(longest, words, WORDS));

@@ -54,10 +54,18 @@ class RefusalsTest(unittest.TestCase):
         with os.fdopen(down) as ready:
             self.assertTrue(ready.read(1), told)
 
+    def test_list_of_commands(self):
+        """Each on a line of a terminal, where argp breaks none."""
+        for words in (["help"], ["--help"]):
+            said = subprocess.run([os.path.join(BIN, "wakepath"), *words], capture_output=True, text=True, check=True).stdout
+            self.assertLessEqual(max(len(line) for line in said.splitlines()), 79, words)
+            self.assertRegex(said, "(?m)^  bisect .* take longer$")
+
     def test_wrong_words(self):
         for line, said in (
                 ("wakepath", "wakepath record -- make -j2"),
-                ("wakepath rec", "no sub-command 'rec': did you mean 'record'?; `wakepath help` lists them"),
+                ("wakepath rec", "no sub-command 'rec': did you mean 'record'? `wakepath help` lists them"),
+                ("wakepath foo", "no sub-command 'foo'; `wakepath help` lists them"),
                 ("wakepath frobnicate", "no sub-command 'frobnicate'; `wakepath help` lists them"),
                 ("wakepath record --frequncy 9 -- true", "wakepath record: no option '--frequncy': did you mean '--frequency'?"),
                 ("wakepath record --out @/o --jsno=1 -- true", "no option '--jsno': did you mean '--json'?"),
