@@ -31,8 +31,7 @@
 struct wp_programs {
     struct wakepath_bpf *object;
     const struct wp_logger *logger;
-    struct wp_parallel_load largest; /* the program of switches, which is half of what is to be verified */
-    int largest_link;                /* -1: it is not attached */
+    struct wp_parallel_load largest; /* programs that are most of what is to be verified */
     struct bpf_link *links[LINKS];
     unsigned link_count;
     struct bpf_link **sample_links; /* one a CPU */
@@ -160,9 +159,8 @@ static int load_object(struct wp_programs *p, struct wp_error *err)
     int rc = wp_parallel_load_target(&p->largest, p->object->progs.wp_switch);
     if (!rc)
         rc = wakepath_bpf__load(p->object);
-    bool is_parallel = p->largest.is_started;
     int refused = wp_parallel_load_finish(&p->largest);
-    if ((rc || refused) && is_parallel)
+    if ((rc || refused) && p->largest.is_started)
         return -EAGAIN;
     return rc ? explain_load(p, rc, err) : 0;
 }
@@ -170,7 +168,6 @@ static int load_object(struct wp_programs *p, struct wp_error *err)
 static void close_object(struct wp_programs *p)
 {
     wp_parallel_load_finish(&p->largest);
-    wp_parallel_load_close(&p->largest);
     wakepath_bpf__destroy(p->object);
     wp_probe_destroy(p->probe);
     p->object = NULL;
@@ -198,8 +195,7 @@ int wp_programs_load(struct wp_programs **programs, const struct wp_source_bpf_o
     p->cpus = (unsigned)libbpf_num_possible_cpus();
     libbpf_set_print(NULL); /* it would write to stderr */
     libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
-    p->largest_link = -1;
-    wp_parallel_load_open(&p->largest, "sched_switch", "Dual BSD/GPL");
+    wp_parallel_load_open(&p->largest, "Dual BSD/GPL");
     int rc = choose_and_load(p, options, true, err);
     if (rc == -EAGAIN && p->largest.is_started) { /* load_object's, and nobody else's */
         close_object(p);
@@ -244,21 +240,12 @@ static int attach_samples(struct wp_programs *p, uint32_t frequency_hz, struct w
     return 0;
 }
 
-static int attach_largest(struct wp_programs *p, struct bpf_program *program, struct wp_error *err)
-{
-    p->largest_link = bpf_link_create(wp_parallel_load_fd(&p->largest, program), 0, BPF_TRACE_RAW_TP, NULL);
-    return p->largest_link < 0
-        ? wp_error_errno(err, p->largest_link, "cannot attach to the tracepoint %s", hook_of(program))
-        : 0;
-}
-
 static int attach_one(struct wp_programs *p, struct bpf_program *program, struct wp_error *err)
 {
-    if (program == p->object->progs.wp_switch)
-        return attach_largest(p, program, err);
+    bool has_handler = program == p->object->progs.wp_switch; /* of ours, as libbpf knows none to attach it by */
     if (p->link_count == LINKS)
         return wp_error_set(err, -E2BIG, "too many programs");
-    struct bpf_link *link = bpf_program__attach(program);
+    struct bpf_link *link = has_handler ? bpf_program__attach_trace(program) : bpf_program__attach(program);
     if (link) {
         p->links[p->link_count++] = link;
     } else if (bpf_program__type(program) == BPF_PROG_TYPE_TRACING &&
@@ -373,9 +360,6 @@ void wp_programs_detach(struct wp_programs *p)
 {
     if (p->object && p->object->data)
         set_window(p, WP_WINDOW_UNWATCHED | 1);
-    if (p->largest_link >= 0)
-        close(p->largest_link);
-    p->largest_link = -1;
     for (unsigned i = p->link_count; i; i--)
         bpf_link__destroy(p->links[i - 1]);
     p->link_count = 0;

@@ -4,14 +4,18 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#define SWITCHES "sched_switch"
+
 struct wp_parallel_work {
     pthread_t thread;
+    struct bpf_program *program; /* that it is loaded for */
     enum bpf_prog_type type;
     const char *name, *license; /* the object's, which is open until the thread has ended */
     struct bpf_prog_load_opts options;
@@ -38,7 +42,7 @@ static const void *copy_lines(char **to, const void *lines, size_t size)
 }
 
 static struct wp_parallel_work *make_work(
-    const struct wp_parallel_load *load, const struct bpf_program *program, const struct bpf_prog_load_opts *options)
+    const struct wp_parallel_target *target, struct bpf_program *program, const struct bpf_prog_load_opts *options)
 {
     size_t count = bpf_program__insn_cnt(program);
     size_t funcs = (size_t)options->func_info_cnt * options->func_info_rec_size;
@@ -48,7 +52,8 @@ static struct wp_parallel_work *make_work(
         return NULL;
     work->type = bpf_program__type(program);
     work->name = bpf_program__name(program);
-    work->license = load->license;
+    work->license = target->license;
+    work->program = program;
     memcpy(&work->options, options, options->sz < sizeof(work->options) ? options->sz : sizeof(work->options));
     work->options.sz = sizeof(work->options);
     work->options.log_level = 0; /* a refusal is explained by who loads it again in its turn */
@@ -67,13 +72,15 @@ static int prepare(struct bpf_program *program, struct bpf_prog_load_opts *optio
 {
     static struct bpf_insn stub[] = {
         {.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0}, {.code = BPF_JMP | BPF_EXIT}};
-    struct wp_parallel_load *load = (struct wp_parallel_load *)cookie;
-    if (options->fd_array || load->is_started) /* libbpf frees that when it has loaded its last program */
+    struct wp_parallel_target *target = (struct wp_parallel_target *)cookie;
+    if (options->fd_array || target->work) /* libbpf frees that when it has loaded its last program */
         return 0;
-    load->work = make_work(load, program, options);
-    if (!load->work || pthread_create(&load->work->thread, NULL, load_program, load->work))
+    struct wp_parallel_work *work = make_work(target, program, options);
+    if (!work || pthread_create(&work->thread, NULL, load_program, work)) {
+        free(work);
         return 0;
-    load->is_started = true;
+    }
+    target->work = work;
     options->func_info_cnt = options->line_info_cnt = 0;
     return bpf_program__set_insns(program, stub, sizeof(stub) / sizeof(*stub));
 }
@@ -84,44 +91,57 @@ static void keep_list(void)
     libbpf_register_prog_handler("wakepath/none", BPF_PROG_TYPE_UNSPEC, 0, NULL);
 }
 
-void wp_parallel_load_open(struct wp_parallel_load *load, const char *hook, const char *license)
+void wp_parallel_load_open(struct wp_parallel_load *load, const char *license)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT; /* as the list, the process' */
-    char section[64];
-    LIBBPF_OPTS(libbpf_prog_handler_opts, options, .cookie = (long)load, .prog_prepare_load_fn = prepare);
-    *load = (struct wp_parallel_load){.hook = hook, .license = license, .fd = -ENOENT};
-    snprintf(section, sizeof(section), "tp_btf/%s", hook);
+    static const struct {
+        const char *section;
+        enum bpf_prog_type type;
+        enum bpf_attach_type attach;
+    } kinds[WP_PARALLEL_LOADS] = {{"tp_btf/" SWITCHES, BPF_PROG_TYPE_TRACING, BPF_TRACE_RAW_TP},
+        {"perf_event", BPF_PROG_TYPE_PERF_EVENT, 0}};
     pthread_once(&once, keep_list);
-    load->handler = libbpf_register_prog_handler(section, BPF_PROG_TYPE_TRACING, BPF_TRACE_RAW_TP, &options);
+    *load = (struct wp_parallel_load){.is_started = false};
+    for (unsigned i = 0; i < WP_PARALLEL_LOADS; i++) {
+        struct wp_parallel_target *target = &load->targets[i];
+        LIBBPF_OPTS(libbpf_prog_handler_opts, options, .cookie = (long)target, .prog_prepare_load_fn = prepare);
+        target->license = license;
+        target->handler = libbpf_register_prog_handler(kinds[i].section, kinds[i].type, kinds[i].attach, &options);
+    }
 }
 
 int wp_parallel_load_target(const struct wp_parallel_load *load, struct bpf_program *program)
 {
-    return load->handler < 0 ? 0 : bpf_program__set_attach_target(program, 0, load->hook);
+    return load->targets[0].handler < 0 ? 0 : bpf_program__set_attach_target(program, 0, SWITCHES);
+}
+
+/* In the place of the two instructions, if libbpf came to load them. */
+static int take_place(const struct wp_parallel_work *work)
+{
+    int place = bpf_program__fd(work->program);
+    if (work->fd < 0)
+        return work->fd;
+    int rc = place >= 0 && dup3(work->fd, place, O_CLOEXEC) < 0 ? -errno : 0;
+    close(work->fd);
+    return rc;
 }
 
 int wp_parallel_load_finish(struct wp_parallel_load *load)
 {
-    if (load->handler >= 0)
-        libbpf_unregister_prog_handler(load->handler);
-    load->handler = -1;
-    if (load->is_started && load->work) {
-        pthread_join(load->work->thread, NULL);
-        load->fd = load->work->fd;
+    int refused = 0;
+    for (unsigned i = 0; i < WP_PARALLEL_LOADS; i++) {
+        struct wp_parallel_target *target = &load->targets[i];
+        if (target->handler >= 0)
+            libbpf_unregister_prog_handler(target->handler);
+        target->handler = -1;
+        if (!target->work)
+            continue;
+        load->is_started = true;
+        pthread_join(target->work->thread, NULL);
+        int rc = take_place(target->work);
+        refused = refused ? refused : rc;
+        free(target->work);
+        target->work = NULL;
     }
-    free(load->work);
-    load->work = NULL;
-    return load->is_started && load->fd < 0 ? load->fd : 0;
-}
-
-int wp_parallel_load_fd(const struct wp_parallel_load *load, const struct bpf_program *program)
-{
-    return load->is_started ? load->fd : bpf_program__fd(program);
-}
-
-void wp_parallel_load_close(struct wp_parallel_load *load)
-{
-    if (load->is_started && load->fd >= 0)
-        close(load->fd);
-    *load = (struct wp_parallel_load){.handler = -1, .fd = -ENOENT};
+    return refused;
 }
