@@ -86,13 +86,19 @@ void wp_asked_answer(struct wp_asked *asked, uint32_t thread, uint32_t socket)
             rows[i].sent_ns = 0;
 }
 
-uint32_t wp_asked_last(const struct wp_asked *asked, uint32_t thread, uint64_t now_ns)
+uint32_t wp_asked_since(const struct wp_asked *asked, uint32_t thread, uint64_t since_ns, uint64_t now_ns)
 {
     const struct wp_asked_request *rows = of_thread(asked, thread), *last = NULL;
     for (uint32_t i = 0; rows && i < WP_ASKED; i++)
-        if (rows[i].sent_ns && rows[i].sent_ns + asked->span_ns >= now_ns && (!last || rows[i].sent_ns > last->sent_ns))
+        if (rows[i].sent_ns && rows[i].sent_ns >= since_ns && rows[i].sent_ns + asked->span_ns >= now_ns &&
+            (!last || rows[i].sent_ns > last->sent_ns))
             last = &rows[i];
     return last ? last->socket + 1 : 0;
+}
+
+uint32_t wp_asked_last(const struct wp_asked *asked, uint32_t thread, uint64_t now_ns)
+{
+    return wp_asked_since(asked, thread, 0, now_ns);
 }
 
 bool wp_asked_has_open(const struct wp_asked *asked, uint32_t thread, uint64_t now_ns)

@@ -57,6 +57,8 @@ void wp_asked_send(struct wp_asked *asked, uint32_t thread, uint32_t socket, uin
 void wp_asked_answer(struct wp_asked *asked, uint32_t thread, uint32_t socket);
 /* Where it asked last without an answer yet, socket + 1; 0 nowhere. */
 uint32_t wp_asked_last(const struct wp_asked *asked, uint32_t thread, uint64_t now_ns);
+/* The same of what it asked at `since_ns` or later. */
+uint32_t wp_asked_since(const struct wp_asked *asked, uint32_t thread, uint64_t since_ns, uint64_t now_ns);
 /* Of a thread that has ever asked, by wp_asked_is_waiting(). */
 bool wp_asked_has_open(const struct wp_asked *asked, uint32_t thread, uint64_t now_ns);
 /* Has it asked, as things stand? */

@@ -9,6 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Numbers of system calls, of x86-64 as all are here. */
+#define FUTEX 202u
+#define EPOLL_WAIT 232u
+#define EPOLL_PWAIT 281u
+#define EPOLL_PWAIT2 441u
+
 #define WAITS 65536u /* a slice has two bytes for it */
 
 /* They are asked of each sleep, and names stay what they are. */
@@ -89,6 +95,44 @@ static void note_client(struct wp_timeline *timeline, const struct wp_thread *th
         wp_clients_ask(&timeline->clients, waking->by, &place, waking->time_ns);
 }
 
+static bool is_in_loop(const struct wp_slice *slice)
+{
+    unsigned call = slice->syscall;
+    return call == EPOLL_WAIT + 1 || call == EPOLL_PWAIT + 1 || call == EPOLL_PWAIT2 + 1;
+}
+
+/*
+ * A runtime has one of its threads wait for the connections of all: who asks then wakes that one, so that it looks at
+ * its timers anew, and is parked itself. Where the answer is due for which the loop's sleep was, socket + 1; 0:
+ * nowhere.
+ */
+static uint32_t asked_for_another(
+    const struct wp_timeline *timeline, const struct wp_thread *thread, const struct wp_slice *slice, uint64_t now_ns)
+{
+    if (!is_in_loop(slice) || wp_thread_last(thread) != slice || thread->slice_end - thread->first_slice < 2)
+        return 0;
+    const struct wp_slice *before = wp_thread_slice(thread, thread->slice_end - 2);
+    uint32_t asker = before->waker, self = (uint32_t)(thread - timeline->threads);
+    if (!asker || asker == self || process_of(timeline, asker) != process_of(timeline, self))
+        return 0;
+    const struct wp_slice *parked = wp_thread_last(&timeline->threads[asker]);
+    return parked && !parked->in_ns && parked->syscall == FUTEX + 1
+        ? wp_asked_since(&timeline->messages.asked, asker, before->out_ns, now_ns)
+        : 0;
+}
+
+/* A timer ended the sleep of a thread that had asked, or of the loop that waits for who has. */
+static void note_silence(struct wp_timeline *timeline, const struct wp_thread *thread, struct wp_slice *slice)
+{
+    uint32_t self = (uint32_t)(thread - timeline->threads);
+    uint32_t due = slice->is_asking ? wp_asked_last(&timeline->messages.asked, self, slice->wake_ns)
+                                    : asked_for_another(timeline, thread, slice, slice->wake_ns);
+    if (!slice->is_asking && !due)
+        return;
+    slice->is_asking = true;
+    slice->cause_a = due;
+}
+
 void wp_timeline_wake(struct wp_timeline *timeline, const struct wp_thread *thread, struct wp_slice *slice,
     const struct wp_waking *waking)
 {
@@ -99,9 +143,8 @@ void wp_timeline_wake(struct wp_timeline *timeline, const struct wp_thread *thre
     slice->waker = waking->waker;
     slice->cause = waking->cause & 7u;
     slice->cause_a = is_runnable ? slice->cause_a : held | waking->a;
-    if (!is_runnable && slice->is_asking && slice->cause == WP_CAUSE_TIMER)
-        slice->cause_a =
-            wp_asked_last(&timeline->messages.asked, (uint32_t)(thread - timeline->threads), waking->time_ns);
+    if (!is_runnable && slice->cause == WP_CAUSE_TIMER)
+        note_silence(timeline, thread, slice);
     slice->cause_d = waking->d;
     slice->wait = waking->wait ? waking->wait : slice->wait;
     slice->flags |= waking->in_irq ? WP_SLICE_IN_IRQ : 0;
