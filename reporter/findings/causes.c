@@ -145,6 +145,7 @@ struct on_stack {
     uint32_t role;    /* frame of the layer's outermost function of the program; 0 none yet */
     uint32_t below;   /* the sleep that the layer stands on, and that one's role */
     uint32_t below_role;
+    uint32_t token;  /* ... if it reads what a thread of the same process writes into a pipe */
     bool is_worker;  /* its layer is a kernel thread's, which works for the sleep below */
     bool is_unended; /* the recording's end cut off sleeps that stand on it */
 };
@@ -186,6 +187,18 @@ static bool is_asking(const struct wp_facts *facts, uint32_t sleep)
     return false;
 }
 
+/* Threads may give each other what a pipe or an eventfd holds: a token each. */
+static bool is_token(const struct wp_facts *facts, const struct on_stack *at, uint32_t node)
+{
+    static const char *const kinds[] = {"pipe", "eventfd"};
+    const char *call;
+    size_t size = at->sleep ? wp_cause_call(facts, at->sleep, &call) : 0;
+    bool is = false;
+    for (size_t i = 0; size && call[size] && i < sizeof(kinds) / sizeof(*kinds); i++)
+        is = is || !strncmp(call + size + 1, kinds[i], strlen(kinds[i]));
+    return is && size == 4 && !strncmp(call, "read", 4) && !nodes_differ(facts, at->process, node);
+}
+
 /* A layer begins. On a message it is a process that was asked. */
 static void look_process(struct on_stack *at, const struct wp_facts *facts, uint32_t node)
 {
@@ -196,6 +209,7 @@ static void look_process(struct on_stack *at, const struct wp_facts *facts, uint
         at->service = at->sleep;
     if (is_asked && !at->asked)
         at->asked = node;
+    at->token = at->process && is_token(facts, at, node) ? at->sleep : 0;
     at->process = node;
     at->base = at->base ? at->base : node;
     at->below = is_other ? 0 : at->sleep;
@@ -215,6 +229,8 @@ static void look_function(struct on_stack *at, const struct wp_facts *facts, uin
         at->below && at->below_role == at->role ? futex_call(facts, at->below) : WP_LOCK_CALL_UNKNOWN;
     if (!at->pool && (wp_lock_call_is_condition(kind) || kind == WP_LOCK_CALL_SEMAPHORE || kind == WP_LOCK_CALL_PARKED))
         at->pool = at->below;
+    if (!at->pool && at->token && at->below_role == at->role)
+        at->pool = at->token;
 }
 
 static bool is_worker(const char *process)

@@ -58,8 +58,10 @@ static bool is_gvl(const struct wp_cause_case *of, struct wp_pattern *pattern)
 static bool is_small_pool(const struct wp_cause_case *of, struct wp_pattern *pattern)
 {
     bool is_semaphore = wp_cause_is_semaphore(of->facts, of->cause->sleep);
+    bool is_read = of->call_size == 4 && !strncmp(of->call, "read", 4); /* a pipe or an eventfd holds the tokens */
     pattern->sure = is_semaphore ? WP_SURETY_LIKELY : WP_SURETY_POSSIBLE;
     pattern->evidence = is_semaphore ? "threads wait for a semaphore until another thread gives back what it took"
+        : is_read                    ? "threads read what a thread of the same role has written back"
                                      : "threads wait on a condition that a thread of the same role ends";
     return of->cause->kind == WP_CAUSE_KIND_POOL || (of->cause->kind == WP_CAUSE_KIND_LOCK && is_semaphore);
 }
