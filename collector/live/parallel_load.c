@@ -98,8 +98,8 @@ void wp_parallel_load_open(struct wp_parallel_load *load, const char *license)
         const char *section;
         enum bpf_prog_type type;
         enum bpf_attach_type attach;
-    } kinds[WP_PARALLEL_LOADS] = {{"tp_btf/" SWITCHES, BPF_PROG_TYPE_TRACING, BPF_TRACE_RAW_TP},
-        {"perf_event", BPF_PROG_TYPE_PERF_EVENT, 0}};
+    } kinds[WP_PARALLEL_LOADS] = {
+        {"tp_btf/" SWITCHES, BPF_PROG_TYPE_TRACING, BPF_TRACE_RAW_TP}, {"perf_event", BPF_PROG_TYPE_PERF_EVENT, 0}};
     pthread_once(&once, keep_list);
     *load = (struct wp_parallel_load){.is_started = false};
     for (unsigned i = 0; i < WP_PARALLEL_LOADS; i++) {

@@ -100,6 +100,14 @@ ZOO = {
     "shared_lock.cc": (["`table_lock", "look_up"], {"lock_held_across_io"}),
     "ask_twice.pl": (["tcp 127.0.0.1:7461", "ask_price"], {"retry_after_timeout"}),
     "sized_queue.rb": (["query"], {"pool_too_small"}),
+    "pool_cond.go": (["acquire"], {"pool_too_small"}),
+    "token_pipe.c": (["take_token"], {"pool_too_small"}),
+    "fan_out_asyncio.py": (["in `serve`", "one after the other"], {"serial_fan_out"}),
+    "n_plus_one_http.js": (["tcp 127.0.0.1:7397"], {"n_plus_one"}),
+    "ParkPoll.java": (["awaitJob"], {"polling"}),
+    "lock_lookup.rs": (["look_up"], {"lock_held_across_io"}),
+    "retry_asyncio.py": (["tcp 127.0.0.1:7471"], {"retry_after_timeout"}),
+    "process_lock.py": (["in `append_entry`", "`fsync`"], {"lock_held_across_io", "pool_too_small", "fsync_per_item"}),
 }
 INTERPRETERS = {".py": "/usr/bin/python3", ".sh": "/bin/bash", ".js": "node", ".pl": "perl", ".rb": "ruby", ".php": "php"}
 QUICK = ("lock_sleep.c", "n_plus_one.c", "poll_file.sh")
@@ -122,6 +130,9 @@ def command_of(name, folder):
         return [binary]
     if kind == ".go":
         subprocess.run(["go", "build", "-o", os.path.join(folder, stem), source], check=True, env=dict(os.environ, GO111MODULE="off"))
+        return [os.path.join(folder, stem)]
+    if kind == ".rs":
+        subprocess.run(["rustc", "-g", "-O", "-o", os.path.join(folder, stem), source], check=True, stderr=subprocess.DEVNULL)
         return [os.path.join(folder, stem)]
     if kind == ".java":
         subprocess.run(["javac", "-g", "-d", folder, source], check=True)
