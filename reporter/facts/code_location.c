@@ -73,7 +73,8 @@ static const struct source_kind {
     {".rb", {"/lib/ruby/", "/lib/ruby/"}, {"/gems/", "/vendor_ruby/"}},
     {".php", {"/usr/share/php/", "/usr/share/php/"}, {"/vendor/", "/pear/"}},
     {".pm", {"/perl/5.", "/perl-base/"}, {"/perl5/", "/site_perl/"}},
-    {".pl", {"/perl/5.", "/perl-base/"}, {"/perl5/", "/site_perl/"}}};
+    {".pl", {"/perl/5.", "/perl-base/"}, {"/perl5/", "/site_perl/"}},
+    {"js", {"/usr/share/nodejs/", "/usr/share/nodejs/"}, {"/node_modules/", "/node_modules/"}}}; /* .mjs, .cjs too */
 
 static const struct source_kind *source_kind(const char *object)
 {
@@ -92,6 +93,8 @@ static unsigned source_rank(const char *object)
 {
     if (*object == '<')
         return strncmp(object, "<frozen ", 8) && strncmp(object, "<internal:", 10) ? 3 : 1;
+    if (!strncmp(object, "node:", 5))
+        return 1;
     const struct source_kind *kind = source_kind(object);
     if (!kind)
         return 0;
