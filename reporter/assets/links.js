@@ -3,7 +3,7 @@
 // an arc over the time that the thread was away. Each kind has its colour and can be switched off.
 (function () {
   'use strict';
-  var wakepath = window.wakepath, view = wakepath.view, MOST = 2000, ARCS = 1500, WIDE = 14, NEAR = 4, BLOCK = 256;
+  var wakepath = window.wakepath, view = wakepath.view, MOST = 2000, ARCS = 1500, WIDE = 14, NEAR = 4;
 
   // [key, title, what it is], by enum wp_link_kind; what leads from a thread to itself is read from its sleeps.
   var KINDS = [null, ['waking', 'waking', 'One thread set another going'], ['fork', 'fork', 'A thread made another one'],
@@ -14,9 +14,14 @@
   var COMPLETION = 5, PREEMPTION = 6;
   var OWN = {involuntary: PREEMPTION, deliberate_sleep: 7, timeout: 7, hardware_wait: 8, blocking_io: COMPLETION, io_queue: COMPLETION};
 
-  // The link that a sleep is, by its category: a kind, 0 none.
-  function kindOfSleep(data, row) {
-    return OWN[(data.categories[data.sleep_category[row]] || [''])[0]] || 0;
+  // The link that each sleep is, by its category: a kind, 0 none.
+  function kindsOfSleeps(data) {
+    var ofCategory = data.categories.map(function (category) {
+      return OWN[category[0]] || 0;
+    });
+    return Uint8Array.from(data.sleep_category, function (category) {
+      return ofCategory[category] || 0;
+    });
   }
 
   function Links(data) {
@@ -36,12 +41,16 @@
         return data['link_' + column[0]][i];
       });
     });
-    this.until = []; // by block of links: when the last of them ends
+    this.longest = 0;
     this.kind.forEach(function (kind, i) {
       self.counts[kind]++;
-      self.until[Math.floor(i / BLOCK)] = Math.max(self.until[Math.floor(i / BLOCK)] || 0, self.end[i]);
+      self.longest = Math.max(self.longest, self.end[i] - self.start[i]);
     });
-    for (var i = 0; i < data.sleep_category.length; i++) self.counts[kindOfSleep(data, i)]++;
+    this.ownKind = kindsOfSleeps(data);
+    this.ownKind.forEach(function (kind) {
+      self.counts[kind]++;
+    });
+    this.indexThreads(data.thread_tid.length);
     this.drawn = [];
   }
 
@@ -93,25 +102,56 @@
     });
   };
 
-  // Those in sight with a row in sight at one of their ends, as places.
-  Links.prototype.inSight = function (axis, top, height) {
-    var found = [], tops = this.tops, i, from, to;
-    for (i = 0; i < this.kind.length && this.start[i] <= axis.to; i++) {
-      if (i % BLOCK === 0 && this.until[i / BLOCK] < axis.from) {
-        i += BLOCK - 1;
-        continue;
-      }
-      from = tops[this.from[i]];
-      to = tops[this.to[i]];
-      if (from < 0 || to < 0 || this.end[i] < axis.from || this.off.has(this.kind[i])) continue;
-      if (from >= top && from < top + height || to >= top && to < top + height) found.push(i);
+  // The links of each thread, those that lead to it, too, in the order of time: places in ofThread from firstOf[thread] on.
+  Links.prototype.indexThreads = function (threads) {
+    var first = new Int32Array(threads + 2), ofThread = new Int32Array(2 * this.kind.length), i;
+    for (i = 0; i < this.kind.length; i++) {
+      first[this.from[i] + 2]++;
+      first[this.to[i] + 2]++;
     }
-    return found;
+    for (i = 2; i < first.length; i++) first[i] += first[i - 1];
+    for (i = 0; i < this.kind.length; i++) {
+      ofThread[first[this.from[i] + 1]++] = i;
+      ofThread[first[this.to[i] + 1]++] = i;
+    }
+    this.firstOf = first;
+    this.ofThread = ofThread;
+    this.found = new Uint32Array(Math.ceil(this.kind.length / 32)); // a bit a link; zero between calls
+  };
+
+  // Marks those of a thread that are in sight and have rows at both ends.
+  Links.prototype.markThread = function (thread, axis) {
+    var places = this.ofThread, low = this.firstOf[thread], high = this.firstOf[thread + 1], end = high, since = axis.from - this.longest, middle, i;
+    while (low < high) {
+      middle = (low + high) >> 1;
+      if (this.start[places[middle]] < since) low = middle + 1;
+      else high = middle;
+    }
+    for (; low < end; low++) {
+      i = places[low];
+      if (this.start[i] > axis.to) break;
+      if (this.end[i] >= axis.from && this.tops[this.from[i]] >= 0 && this.tops[this.to[i]] >= 0 && !this.off.has(this.kind[i]))
+        this.found[i >> 5] |= 1 << (i & 31);
+    }
+  };
+
+  // Those in sight with a row in sight at one of their ends, as places in the order of time.
+  Links.prototype.inSight = function (owner, top, height) {
+    var self = this, places = [], word, bits;
+    owner.visible.forEach(function (row) {
+      if (row.thread >= 0 && row.top >= top && row.top < top + height) self.markThread(row.thread, owner.axis);
+    });
+    for (word = 0; word < this.found.length; word++) {
+      bits = this.found[word];
+      this.found[word] = 0;
+      for (; bits; bits &= bits - 1) places.push(word * 32 + 31 - Math.clz32(bits & -bits));
+    }
+    return places;
   };
 
   // Draws them, of too many every so many; returns how many of those in sight are not drawn.
   Links.prototype.draw = function (ctx, owner, top, height) {
-    var axis = owner.axis, places = this.inSight(axis, top, height), step = Math.ceil(places.length / MOST), seen = new Set(), self = this;
+    var axis = owner.axis, places = this.inSight(owner, top, height), step = Math.ceil(places.length / MOST), seen = new Set(), self = this;
     var byKind = KINDS.map(function () {
       return [];
     });
@@ -150,7 +190,7 @@
     var axis = owner.axis, self = this, i = Math.max(0, wakepath.traceModel.after(list.start, axis.from) - 1), looked = 0, kind, x0, x1;
     if (axis.scale() * (axis.to - axis.from) / Math.max(1, list.start.length) < 0.02) return; // all of them are dust
     for (; i < list.start.length && list.start[i] < axis.to && looked++ < ARCS; i++) {
-      kind = list.what[i] < 0 ? 0 : kindOfSleep(this.data, list.what[i]);
+      kind = list.what[i] < 0 ? 0 : this.ownKind[list.what[i]];
       x0 = axis.x(list.start[i]);
       x1 = axis.x(list.end[i]);
       if (!kind || this.off.has(kind) || x1 - x0 < WIDE) continue;

@@ -13,18 +13,6 @@
     return system && data === wakepath.payloads.trace ? system : data;
   }
 
-  // Of what shares a pixel a run is seen; the function stays as long as the list, which keeps what it says of blocks.
-  function rankOf(list) {
-    if (!list.rank) list.rank = function (i) {
-      return list.state[i] === PLACE.cpu ? 1 : 0;
-    };
-    return list.rank;
-  }
-
-  function noRank() {
-    return 0;
-  }
-
   function Running(place, own) {
     var self = this, data = dataFor(own);
     this.isSystem = Boolean(data.run_cpu);
@@ -37,13 +25,8 @@
     this.processors = wakepath.ops.processors(data);
     this.places = wakepath.ops.places(data);
     this.links = new wakepath.Links(data);
-    this.states.forEach(function (list) {
-      spans.prepare(list, rankOf(list));
-    });
-    this.processors.forEach(function (one) {
-      spans.prepare(one.list, noRank);
-    });
     this.onPaths = new Set(data.path_thread);
+    this.prepare();
     this.folded = new Set(this.processors.length > CROWD ? ['cpus'] : []);
     this.showAll = this.isSystem;
     this.layout();
@@ -57,6 +40,27 @@
   }
 
   Running.prototype = Object.create(wakepath.TimeView.prototype);
+
+  // Lists as they are drawn; of what shares a pixel a run is seen.
+  Running.prototype.prepare = function () {
+    var self = this;
+    this.states.forEach(function (list) {
+      spans.prepare(list, function (i) {
+        return list.state[i] === PLACE.cpu;
+      });
+    });
+    this.processors.forEach(function (one) {
+      spans.prepare(one.list);
+    });
+    this.places.forEach(function (place) {
+      place.lanes.forEach(function (list) {
+        spans.prepare(list);
+      });
+    });
+    this.isNear = Uint8Array.from(this.data.thread_base, function (base, thread) {
+      return base || self.isOnPath(thread) ? 1 : 0;
+    });
+  };
 
   Running.prototype.addTools = function (bar) {
     var self = this;
@@ -307,24 +311,24 @@
   // What a thread did, by colour: full rows for what ran, waited for a processor, a device, a lock, a message or the time; a thin line
   // for waits for other threads. Paler where no control path ever held it.
   Running.prototype.drawStates = function (ctx, row, y) {
-    var self = this, list = this.states[row.thread], colours = this.stateColours, data = this.data;
+    var self = this, list = this.states[row.thread], colours = this.stateColours, data = this.data, filler = new spans.Filler(ctx);
     ctx.globalAlpha = this.isSystem && !row.base && !row.onPath ? 0.5 : 1;
-    spans.each(list, this.axis, rankOf(list), function (x0, x1, i) {
+    spans.each(list, this.axis, function (x0, x1, i) {
       var state = list.state[i], thin = state === PLACE.other;
-      ctx.fillStyle = colours[state];
-      ctx.fillRect(x0, y + (thin ? ROW / 2 - 2 : 3), Math.max(1, x1 - x0 - (x1 - x0 > 3 ? 0.75 : 0)), thin ? 3 : ROW - 7);
+      filler.add(colours[state], x0, x1 - (x1 - x0 > 3 ? 0.75 : 0), y + (thin ? ROW / 2 - 2 : 3), thin ? 3 : ROW - 7);
       self.drawn++;
-      if (!thin && list.what[i] >= 0 && x1 - x0 >= 44) self.drawText(ctx, data.names[data.sleep_label[list.what[i]]], x0, x1, y + ROW / 2);
+      if (thin || x1 - x0 < 44 || list.what[i] < 0) return;
+      filler.flush();
+      self.drawText(ctx, data.names[data.sleep_label[list.what[i]]], x0, x1, y + ROW / 2);
     });
+    filler.flush();
     ctx.globalAlpha = 1;
     if (this.showLinks) this.links.drawOwn(ctx, this, row, list, y);
   };
 
   Running.prototype.laneColour = function (row, what) {
-    var thread;
     if (row.cpu === undefined) return this.colours[KINDS[row.op][2]];
-    thread = this.data.run_thread[what];
-    return this.colours[this.data.thread_base[thread] || this.isOnPath(thread) ? 'cat-understood_functions' : 'cat-other_path'];
+    return this.colours[this.isNear[this.data.run_thread[what]] ? 'cat-understood_functions' : 'cat-other_path'];
   };
 
   Running.prototype.laneText = function (row, what) {
@@ -334,25 +338,28 @@
 
   // Of a processor whoever ran there; of a place its operations, in lanes where several were under way.
   Running.prototype.drawLanes = function (ctx, row, y) {
-    var self = this, height = (row.height - 7) / row.lanes.length;
+    var self = this, height = (row.height - 7) / row.lanes.length, filler = new spans.Filler(ctx);
     row.lanes.forEach(function (list, lane) {
-      spans.each(list, self.axis, noRank, function (x0, x1, i) {
-        ctx.fillStyle = self.laneColour(row, list.what[i]);
-        ctx.fillRect(x0, y + 3 + lane * height, Math.max(1, x1 - x0 - (x1 - x0 > 3 ? 0.75 : 0)), Math.max(2, height - (row.lanes.length > 1 ? 1 : 0)));
+      spans.each(list, self.axis, function (x0, x1, i) {
+        filler.add(self.laneColour(row, list.what[i]), x0, x1 - (x1 - x0 > 3 ? 0.75 : 0), y + 3 + lane * height,
+          Math.max(2, height - (row.lanes.length > 1 ? 1 : 0)));
         self.drawn++;
-        if (height > 10) self.drawText(ctx, self.laneText(row, list.what[i]), x0, x1, y + 3 + height / 2);
+        if (height <= 10 || x1 - x0 < 44) return;
+        filler.flush();
+        self.drawText(ctx, self.laneText(row, list.what[i]), x0, x1, y + 3 + height / 2);
       });
     });
+    filler.flush();
   };
 
   // How many threads ran at once, of those that are in the window.
   Running.prototype.drawBusy = function (ctx, row, y) {
-    var busy = this.busy, gutter = this.axis.gutter, floor = y + BUSY - 4, height = BUSY - 10;
-    ctx.fillStyle = this.stateColours[PLACE.cpu];
+    var busy = this.busy, gutter = this.axis.gutter, floor = y + BUSY - 4, height = BUSY - 10, filler = new spans.Filler(ctx), colour = this.stateColours[PLACE.cpu];
     spans.eachDepth(busy, this.axis, function (x0, x1, count) {
       x0 = Math.max(gutter, x0);
-      ctx.fillRect(x0, floor - height * count / busy.most, Math.max(x1 - x0, 0.5), height * count / busy.most);
+      filler.add(colour, x0, Math.max(x1, x0 + 0.5), floor - height * count / busy.most, height * count / busy.most);
     });
+    filler.flush();
   };
 
   Running.prototype.drawMarked = function (ctx, top) {

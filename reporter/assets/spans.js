@@ -5,63 +5,74 @@
   'use strict';
   var after = window.wakepath.traceModel.after, SIZES = [8, 64, 512, 4096];
 
-  // For each block the place of its first interval of the highest rank(place); once a list, and again for another way to rank.
-  function blocks(list, rank) {
-    if (list.blocks && list.blocks.rank === rank) return list.blocks;
+  // For each block the place of its first interval of the highest rank, by level of SIZES.
+  function blocks(list, ranks) {
     var before = null;
-    list.blocks = SIZES.map(function (size, level) {
+    return SIZES.map(function (size, level) {
       var best = new Int32Array(Math.floor(list.start.length / size)), parts = level ? size / SIZES[level - 1] : size, i, k, one;
       for (k = 0; k < best.length; k++) {
         best[k] = before ? before[k * parts] : k * parts;
-        for (i = k * parts + 1; i < (k + 1) * parts; i++) {
+        for (i = k * parts + 1; ranks && i < (k + 1) * parts; i++) {
           one = before ? before[i] : i;
-          if (rank(one) > rank(best[k])) best[k] = one;
+          if (ranks[one] > ranks[best[k]]) best[k] = one;
         }
       }
       before = best;
       return best;
     });
-    list.blocks.rank = rank;
-    return list.blocks;
   }
 
-  // Calls paint(x0, x1, place) for what is in sight; of things under a pixel that share one the first of the highest rank(place), which
-  // is one function as long as the list lives. Returns how many intervals it looked at.
-  function each(list, axis, rank, paint) {
-    var starts = list.start, ends = list.end, count = starts.length, i = Math.max(0, after(starts, axis.from) - 1), last = -2, best = -1, looked = 0;
-    var made = count >= SIZES[0] ? blocks(list, rank) : null, scale = axis.scale(), place, level, size, x0, x1;
-    function flush() {
+  // Makes a list ready for each(), once: its columns typed, which makes all lists alike to the compiler, and its blocks. isFirst(place):
+  // of what shares a pixel such an interval is seen; without it whatever comes first is.
+  function prepare(list, isFirst) {
+    var ranks = isFirst ? new Uint8Array(list.start.length) : null, i;
+    list.start = Float64Array.from(list.start);
+    list.end = Float64Array.from(list.end);
+    list.what = Int32Array.from(list.what);
+    if (list.state) list.state = Uint8Array.from(list.state);
+    for (i = 0; ranks && i < ranks.length; i++) ranks[i] = isFirst(i) ? 1 : 0;
+    list.ranks = ranks;
+    list.blocks = list.start.length >= SIZES[0] ? blocks(list, ranks) : null;
+  }
+
+  // The level of the largest block that begins at place i and is under a pixel; -1: none is.
+  function levelAt(list, i, scale) {
+    var level = list.blocks ? SIZES.length - 1 : -1, size, ends = list.end, most = ends.length;
+    for (; level >= 0; level--) {
+      size = SIZES[level];
+      if (!(i & (size - 1)) && i + size <= most && (ends[i + size - 1] - list.start[i]) * scale < 1) break;
+    }
+    return level;
+  }
+
+  // Calls paint(x0, x1, place) for what of a prepared list is in sight; of things under a pixel that share one the first of those that
+  // are to be seen first. Returns how many intervals it looked at.
+  function each(list, axis, paint) {
+    var starts = list.start, ends = list.end, ranks = list.ranks, count = starts.length, i = Math.max(0, after(starts, axis.from) - 1), last = -2, best = -1;
+    var looked = 0, scale = axis.scale(), from = axis.from, to = axis.to, gutter = axis.gutter, level, place, size, x0, x1;
+    while (i < count && starts[i] < to) {
+      level = levelAt(list, i, scale);
+      size = level < 0 ? 1 : SIZES[level];
+      place = level < 0 ? i : list.blocks[level][i / size];
+      looked++;
+      x0 = gutter + (starts[i] - from) * scale;
+      x1 = gutter + (ends[i + size - 1] - from) * scale;
+      i += size;
+      if (ends[i - 1] < from) continue;
+      if (x1 - x0 < 1 && Math.floor(x0) === last && best >= 0) {
+        if (ranks && ranks[place] > ranks[best]) best = place;
+        continue;
+      }
       if (best >= 0) paint(last, last + 1, best);
       best = -1;
-    }
-    while (i < count && starts[i] < axis.to) {
-      place = i;
-      size = 1;
-      for (level = made ? SIZES.length - 1 : -1; level >= 0; level--) {
-        size = SIZES[level];
-        if (i % size === 0 && i + size <= count && (ends[i + size - 1] - starts[i]) * scale < 1) {
-          place = made[level][i / size];
-          break;
-        }
-        size = 1;
-      }
-      looked++;
-      x0 = axis.x(starts[i]);
-      x1 = axis.x(ends[i + size - 1]);
-      i += size;
-      if (ends[i - 1] < axis.from) continue;
       if (x1 - x0 >= 1) {
-        flush();
         paint(x0, x1, place);
-      } else if (Math.floor(x0) !== last || best < 0) {
-        flush();
+      } else {
         last = Math.floor(x0);
         best = place;
-      } else if (rank(place) > rank(best)) {
-        best = place;
       }
     }
-    flush();
+    if (best >= 0) paint(last, last + 1, best);
     return looked;
   }
 
@@ -70,6 +81,34 @@
     var place = after(list.start, time + slack) - 1;
     return place >= 0 && list.end[place] + slack >= time ? place : -1;
   }
+
+  // Fills rectangles; neighbours of one look that touch at a whole pixel, as all under a pixel do, are one.
+  function Filler(ctx) {
+    this.ctx = ctx;
+    this.colour = '';
+    this.x0 = this.x1 = this.y = this.height = 0;
+  }
+
+  Filler.prototype.add = function (colour, x0, x1, y, height) {
+    if (x0 === this.x1 && x0 === Math.floor(x0) && colour === this.colour && y === this.y && height === this.height) {
+      this.x1 = x1;
+      return;
+    }
+    this.flush();
+    this.colour = colour;
+    this.x0 = x0;
+    this.x1 = x1;
+    this.y = y;
+    this.height = height;
+  };
+
+  Filler.prototype.flush = function () {
+    if (this.x1 > this.x0) {
+      this.ctx.fillStyle = this.colour;
+      this.ctx.fillRect(this.x0, this.y, this.x1 - this.x0, this.height);
+    }
+    this.x1 = this.x0 = 0;
+  };
 
   // How many intervals of all lists hold each moment: {time, count} at each change, the most, and the most of each block of changes.
   function depth(lists) {
@@ -127,5 +166,5 @@
     flush();
   }
 
-  window.wakepath.spans = {each: each, prepare: blocks, at: at, depth: depth, eachDepth: eachDepth};
+  window.wakepath.spans = {Filler: Filler, each: each, prepare: prepare, at: at, depth: depth, eachDepth: eachDepth};
 })();

@@ -162,7 +162,7 @@
         return !i || before(row[i - 1], one) < 0;
       });
       if (!isSorted) row.sort(before);
-      return {what: row, start: row.map(pick(starts)), end: row.map(function (i) {
+      return {what: Int32Array.from(row), start: Float64Array.from(row, pick(starts)), end: Float64Array.from(row, function (i) {
         return starts[i] + lengths[i];
       })};
     });
