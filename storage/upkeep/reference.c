@@ -14,6 +14,7 @@
 #include "storage/value/bucket.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -246,8 +247,18 @@ static int find_commit(
     return rc;
 }
 
+/* ", asked for as 'v7~1'"; "" where that is the name itself. */
+static const char *asked_as(const struct wp_reference *reference, char *text, size_t room)
+{
+    *text = 0;
+    if (reference->back)
+        snprintf(text, room, ", asked for as '%s~%" PRIu64 "'", reference->release, reference->back);
+    return text;
+}
+
 static int step_back(struct wp_reference *reference, struct wp_store *const *stores, size_t count, struct wp_error *err)
 {
+    char asked[WP_ID_ROOM + 48];
     struct begins begins = {0};
     size_t at = 0;
     if (!reference->back)
@@ -256,9 +267,11 @@ static int step_back(struct wp_reference *reference, struct wp_store *const *sto
     while (!rc && at < begins.count && strcmp(begins.rows[at].release, reference->release))
         at++;
     if (!rc && at == begins.count)
-        rc = wp_error_set(err, -ENOENT, "store '%s' has no release '%s'", wp_store_root(stores[0]), reference->release);
+        rc = wp_error_set(err, -ENOENT, "store '%s' has no release '%s'%s", wp_store_root(stores[0]),
+            reference->release, asked_as(reference, asked, sizeof(asked)));
     else if (!rc && reference->back > at)
-        rc = wp_error_set(err, -ENOENT, "there are only %zu releases before '%s'", at, reference->release);
+        rc = wp_error_set(err, -ENOENT, "there are only %zu releases before '%s'%s", at, reference->release,
+            asked_as(reference, asked, sizeof(asked)));
     if (!rc)
         snprintf(reference->release, sizeof(reference->release), "%s", begins.rows[at - reference->back].release);
     reference->back = 0;
@@ -279,15 +292,16 @@ int wp_reference_resolve(
 static int refuse_missing(const struct wp_reference *reference, struct wp_store *store, struct wp_error *err)
 {
     struct wp_reference found = *reference;
-    char **releases = NULL;
+    char **releases = NULL, asked[WP_ID_ROOM + 48];
     size_t count = 0;
     const char *name = reference->release, *meant = NULL;
     if (!find_commit(&found, &store, 1, NULL) && strcmp(found.release, name))
         meant = found.release;
     else if (!wp_store_releases(store, &releases, &count, NULL))
         meant = wp_nearest(name, (const char *const *)releases, count);
-    wp_error_set(err, -ENOENT, "store '%s' has no release '%s'%s%s%s", wp_store_root(store), name,
-        meant ? ": did you mean '" : "", meant ? meant : "", meant ? "'?" : "");
+    wp_error_set(err, -ENOENT, "store '%s' has no release '%s'%s%s%s%s", wp_store_root(store), name,
+        asked_as(reference, asked, sizeof(asked)), meant ? ": did you mean '" : "", meant ? meant : "",
+        meant ? "'?" : "");
     wp_strings_free(releases, count);
     return -ENOENT;
 }

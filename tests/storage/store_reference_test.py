@@ -49,8 +49,8 @@ class ReferenceTest(StoreCase):
         self.says(64, "metadata", "get", self.root + "/v1~1:web", "note", "--aggregate", "main")
 
     def test_what_is_not_there(self):
-        self.assertIn("there are only 2 releases before", self.says(1, "stat", self.root, "v1~3").stderr)
-        self.assertIn("no release 'v7'", self.says(1, "stat", self.root, "v7~1").stderr)
+        self.assertIn("there are only 2 releases before 'v1', asked for as 'v1~3'", self.says(1, "stat", self.root, "v1~3").stderr)
+        self.assertIn("no release 'v7', asked for as 'v7~1'", self.says(1, "stat", self.root, "v7~1").stderr)
         self.assertIn("a number of releases", self.says(1, "stat", self.root, "v1~x").stderr)
 
     def of_commit(self, release, days, commit, branch):
