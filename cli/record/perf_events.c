@@ -274,9 +274,10 @@ static void put_rest(struct wp_buffer *script, const struct wp_buffer *missing, 
         "# 3. Its text; all of these fields are read\n"
         "perf script -i perf.data --show-lost-events -F comm,pid,tid,cpu,time,event,ip,sym,symoff,dso,trace "
         ">recorded.txt\n"
-        "# 4. On any machine, without root: a capture of the text, and the pages of any process in it\n"
+        "# 4. On any machine, without root: a capture of the text\n"
         "wakepath collector --source perf-script:recorded.txt --output recorded.capture --release recorded\n"
-        "wakepath view recorded.capture\n");
+        "# Then the pages of any process in it, until ^C:\n"
+        "#   wakepath view recorded.capture\n");
     if (has_probes)
         wp_buffer_puts(
             script, "# 5. The probes go at the next boot, or each with echo -:probe/tcp_sendmsg >>.../kprobe_events\n");

@@ -25,6 +25,8 @@ class PerfEvents(unittest.TestCase):
         done = subprocess.run([WAKEPATH, "perf-events", "--tracefs", kernel, *words], capture_output=True, text=True, check=True)
         self.assertEqual(done.stderr, "")
         subprocess.run(["sh", "-n"], input=done.stdout, text=True, check=True)
+        self.assertIn("#   wakepath view recorded.capture\n", done.stdout)
+        self.assertNotIn("\nwakepath view", done.stdout)  # which serves until it is ended: a script must end
         return done.stdout
 
     def events(self, script):
