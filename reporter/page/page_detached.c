@@ -17,6 +17,7 @@ static void add_rows(struct wp_display *display, const struct wp_facts *work, co
 {
     static const struct wp_column columns[] = {
         {"Started by", "A process of interest", WP_CELL_NAME},
+        {"Through", "Whom it started, of whom the last one started the worker", WP_CELL_NAME},
         {"How", "By waking it, by making a thread or process, or by a message", WP_CELL_NAME},
         {"Worked", NULL, WP_CELL_NAME},
         {"Time", "On to its next wait for somebody", WP_CELL_DURATION},
@@ -25,7 +26,7 @@ static void add_rows(struct wp_display *display, const struct wp_facts *work, co
         {"Pieces", NULL, WP_CELL_COUNT},
         {"Mostly in", "The function with most of it", WP_CELL_NAME},
     };
-    struct wp_table *table = wp_display_table(display, "started", columns, 8, at_most(detached->row_count, TABLE_ROWS));
+    struct wp_table *table = wp_display_table(display, "started", columns, 9, at_most(detached->row_count, TABLE_ROWS));
     table->whole_ns = work->total_ns;
     table->searchable = detached->row_count > 10;
     for (size_t i = 0; i < detached->row_count; i++) {
@@ -34,12 +35,13 @@ static void add_rows(struct wp_display *display, const struct wp_facts *work, co
         if (!fields)
             continue;
         fields[0].text = row->starter;
-        fields[1].text = wp_pool_clip(&display->pool, row->how, NAME_BYTES);
-        fields[2].text = row->worker;
-        fields[3].number = fields[4].number = row->ns;
-        fields[5].number = row->running_ns;
-        fields[6].number = row->count;
-        fields[7].text = wp_pool_clip(&display->pool, row->mostly, NAME_BYTES);
+        fields[1].text = wp_pool_clip(&display->pool, row->through, NAME_BYTES);
+        fields[2].text = wp_pool_clip(&display->pool, row->how, NAME_BYTES);
+        fields[3].text = row->worker;
+        fields[4].number = fields[5].number = row->ns;
+        fields[6].number = row->running_ns;
+        fields[7].number = row->count;
+        fields[8].text = wp_pool_clip(&display->pool, row->mostly, NAME_BYTES);
     }
 }
 
@@ -110,8 +112,8 @@ void wp_page_detached(struct wp_display *display, const struct wp_facts *facts)
     struct wp_detached_work detached = wp_detached_work_build(&display->pool, facts);
     wp_display_add(display, WP_ITEM_PARAGRAPH,
         wp_pool_printf(&display->pool,
-            "The processes of interest started %s of work that no control path waited for. It is not in the "
-            "total, and there may be more of it.",
+            "The processes of interest started %s of work that no control path waited for, themselves or through those "
+            "that they had started. It is not in the total, and there may be more of it.",
             wp_human_duration(&display->pool, work->total_ns)));
     wp_display_heading(display, "Who started what");
     add_rows(display, work, &detached);

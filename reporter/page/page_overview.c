@@ -90,7 +90,7 @@ static const char *most_detached(struct wp_pool *pool, const struct wp_facts *fa
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
         if (!strcmp(most->how, words[i][0]))
             return wp_pool_printf(pool, ", %s of it by %s, %s %s %s", wp_human_duration(pool, most->ns), most->worker,
-                i == 2 ? "to which" : "which", most->starter, words[i][1]);
+                i == 2 ? "to which" : "which", most->direct, words[i][1]);
     return wp_pool_printf(pool, ", %s of it by %s", wp_human_duration(pool, most->ns), most->worker);
 }
 

@@ -12,15 +12,15 @@
 /* A row while it is summed: the cell with most time says what it mostly was. */
 struct sum {
     uint64_t ns, running_ns, count, largest_ns;
-    uint32_t link, worker, largest; /* nodes */
+    uint32_t link, last, worker, largest; /* nodes */
 };
 
 struct summing {
     struct wp_pool *pool;
     const struct wp_facts *work;
-    uint32_t *link, *worker; /* by node: of its stack, 0 none yet */
+    uint32_t *link, *last, *worker; /* by node: of its stack the first and the last link, 0 none yet */
     struct sum *sums;
-    struct wp_intmap index; /* row of a starter, how and worker */
+    struct wp_intmap index; /* row of a last link and worker */
 };
 
 static uint32_t frame_at(const struct summing *summing, uint32_t node)
@@ -33,7 +33,12 @@ static const char *name_at(const struct summing *summing, uint32_t node)
     return wp_facts_frame_name(summing->work, frame_at(summing, node));
 }
 
-/* Which link and which worker each node stands on: the first ones from the root. */
+static bool is_process(const struct summing *summing, uint32_t node)
+{
+    return wp_facts_frame_style(summing->work, frame_at(summing, node)) == WP_STYLE_PROCESS;
+}
+
+/* Which links and which worker each node stands on: the first process behind the last link. */
 static void find_ends(struct summing *summing)
 {
     for (uint32_t i = 1; i < summing->work->flame.count; i++) {
@@ -41,9 +46,11 @@ static void find_ends(struct summing *summing)
         uint32_t style = wp_facts_frame_style(summing->work, frame_at(summing, i));
         bool is_link = style == WP_STYLE_WAIT && !strncmp(name_at(summing, i), LINK, strlen(LINK));
         summing->link[i] = !link && is_link ? i : link;
-        summing->worker[i] = summing->worker[parent] ? summing->worker[parent]
-            : link && style == WP_STYLE_PROCESS      ? i
-                                                     : 0;
+        summing->last[i] = is_link ? i : summing->last[parent];
+        summing->worker[i] = is_link            ? 0
+            : summing->worker[parent]           ? summing->worker[parent]
+            : link && style == WP_STYLE_PROCESS ? i
+                                                : 0;
     }
 }
 
@@ -55,9 +62,7 @@ static bool is_run(uint32_t category)
 static void add_cell(struct summing *summing, const struct wp_cell *cell)
 {
     uint32_t link = summing->link[cell->node], worker = summing->worker[cell->node], row = summing->index.count;
-    uint32_t starter = link ? summing->work->flame.nodes[link].parent : 0;
-    struct wp_intkey key = {
-        (uint64_t)frame_at(summing, starter) << 32 | frame_at(summing, link), frame_at(summing, worker)};
+    struct wp_intkey key = {summing->last[cell->node], frame_at(summing, worker)};
     if (!wp_intmap_get(&summing->index, key, &row) && wp_intmap_put(&summing->index, key, row)) {
         summing->pool->failed = true;
         return;
@@ -71,6 +76,7 @@ static void add_cell(struct summing *summing, const struct wp_cell *cell)
     sum->largest_ns = cell->ns;
     sum->largest = cell->node;
     sum->link = link;
+    sum->last = summing->last[cell->node];
     sum->worker = worker;
 }
 
@@ -90,12 +96,23 @@ static const char *process_at(const struct summing *summing, uint32_t node)
     return node ? wp_stack_plain_process(summing->pool, name_at(summing, node)) : "?";
 }
 
+/* The processes between the first link and the last one. */
+static const char *through(const struct summing *summing, const struct sum *sum)
+{
+    const char *text = "";
+    for (uint32_t node = sum->last; node > sum->link; node = summing->work->flame.nodes[node].parent)
+        if (is_process(summing, node))
+            text = wp_pool_printf(summing->pool, *text ? "%s › %s" : "%s%s", process_at(summing, node), text);
+    return text;
+}
+
 static int compare_rows(const void *left, const void *right)
 {
     const struct wp_detached_row *a = left, *b = right;
     if (a->ns != b->ns)
         return a->ns > b->ns ? -1 : 1;
     int order = strcmp(a->starter, b->starter);
+    order = order ? order : strcmp(a->through, b->through);
     order = order ? order : strcmp(a->worker, b->worker);
     return order ? order : strcmp(a->how, b->how);
 }
@@ -104,9 +121,11 @@ static void put_rows(struct wp_detached_work *out, const struct summing *summing
 {
     for (uint32_t i = 0; i < summing->index.count; i++) {
         const struct sum *sum = &summing->sums[i];
-        uint32_t starter = sum->link ? summing->work->flame.nodes[sum->link].parent : 0;
-        out->rows[out->row_count++] = (struct wp_detached_row){.starter = process_at(summing, starter),
-            .how = sum->link ? wp_pool_text(summing->pool, name_at(summing, sum->link) + strlen(LINK)) : "",
+        const struct wp_flame_node *nodes = summing->work->flame.nodes;
+        out->rows[out->row_count++] = (struct wp_detached_row){.starter = process_at(summing, nodes[sum->link].parent),
+            .through = through(summing, sum),
+            .direct = process_at(summing, nodes[sum->last].parent),
+            .how = sum->last ? wp_pool_text(summing->pool, name_at(summing, sum->last) + strlen(LINK)) : "",
             .worker = process_at(summing, sum->worker),
             .mostly = mostly(summing, sum),
             .ns = sum->ns,
@@ -146,11 +165,12 @@ struct wp_detached_work wp_detached_work_build(struct wp_pool *pool, const struc
         return out;
     const struct wp_flame *flame = &facts->detached->flame;
     summing.link = wp_pool_alloc(pool, (flame->count + 1u) * sizeof(*summing.link));
+    summing.last = wp_pool_alloc(pool, (flame->count + 1u) * sizeof(*summing.last));
     summing.worker = wp_pool_alloc(pool, (flame->count + 1u) * sizeof(*summing.worker));
     summing.sums = wp_pool_alloc(pool, (flame->cell_count + 1u) * sizeof(*summing.sums));
     out.rows = wp_pool_alloc(pool, (flame->cell_count + 1u) * sizeof(*out.rows));
     out.stacks = wp_pool_alloc(pool, (flame->cell_count + 1u) * sizeof(*out.stacks));
-    if (summing.link && summing.worker && summing.sums && out.rows && out.stacks) {
+    if (summing.link && summing.last && summing.worker && summing.sums && out.rows && out.stacks) {
         find_ends(&summing);
         for (uint32_t i = 0; i < flame->cell_count; i++)
             add_cell(&summing, &flame->cells[i]);

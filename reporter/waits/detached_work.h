@@ -3,14 +3,16 @@
 #define WP_REPORTER_WAITS_DETACHED_WORK_H
 /*
  * Work that nobody waited for, by who started it: the stacks of facts->detached begin with the starter's process and
- * "starts:" how, and go on with the process that worked.
+ * "starts:" how, and go on with the process that worked; or with one that started the next, and so on.
  */
 #include "reporter/facts/facts.h"
 
 /* What one process made another one do. */
 struct wp_detached_row {
     const char *starter; /* "make", "api on web-2" */
-    const char *how;     /* "message", "new thread", "waking"; "" not known */
+    const char *through; /* "nohup › sh": whom it started, of whom the last one started the worker; "" it did itself */
+    const char *direct;  /* the last of them, or the starter */
+    const char *how;     /* "message", "new thread", "waking"; "" not known: how that one started the worker */
     const char *worker;
     const char *mostly; /* the function with most of it on top, "" none */
     uint64_t ns, running_ns, count;

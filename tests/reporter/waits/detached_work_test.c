@@ -64,9 +64,35 @@ static void the_largest_cell_says_what_it_mostly_was(void **state)
     }
 }
 
+/* Whom the process of interest started has started others: the way stands apart from who worked. */
+static void who_is_between_is_named(void **state)
+{
+    (void)state;
+    struct wp_facts facts;
+    struct wp_pool pool = {0};
+    struct wp_report *report = sample_report(), *work = wp_report_detached_add(report);
+    wp_report_add(work, sample_node(work, "[sh];starts:fork;[nohup];starts:message;[sh];starts:waking;[job];main@job"),
+        WP_UNDERSTOOD_FUNCTIONS, 100 * MS, 1);
+    wp_report_add(work, sample_node(work, "[sh];starts:fork;[nohup];main@nohup"), WP_UNDERSTOOD_FUNCTIONS, 90 * MS, 1);
+    wp_report_detached(report, 190 * MS);
+    assert_int_equal(wp_facts_build(&facts, "v1", "main", report, NULL, NULL), 0);
+    struct wp_detached_work sums = wp_detached_work_build(&pool, &facts);
+    assert_string_equal(sums.rows[0].starter, "sh");
+    assert_string_equal(sums.rows[0].through, "nohup › sh");
+    assert_string_equal(sums.rows[0].direct, "sh");
+    assert_string_equal(sums.rows[0].how, "waking");
+    assert_string_equal(sums.rows[0].worker, "job");
+    assert_string_equal(sums.rows[1].through, "");
+    assert_string_equal(sums.rows[1].direct, "sh");
+    assert_string_equal(sums.rows[1].how, "fork");
+    assert_string_equal(sums.rows[1].worker, "nohup");
+    wp_pool_fini(&pool);
+    wp_facts_fini(&facts);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(work_that_nobody_waited_for_is_a_report),
-        cmocka_unit_test(the_largest_cell_says_what_it_mostly_was)};
+        cmocka_unit_test(the_largest_cell_says_what_it_mostly_was), cmocka_unit_test(who_is_between_is_named)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
