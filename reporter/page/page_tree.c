@@ -81,6 +81,7 @@ static void put_row(
     put_end(display, facts, &row[4], at);
     row[6].number = row[7].number = at->total_ns;
     row[8].number = at->running_ns;
+    row[6].is_none = row[7].is_none = row[8].is_none = !at->is_on_paths; /* it may have run: nobody waited for it */
 }
 
 static bool is_of_one_host(const struct wp_process_tree *tree)
@@ -114,7 +115,8 @@ void wp_page_tree(struct wp_display *display, const struct wp_facts *facts)
         {"Forked", "From the beginning of what was recorded", WP_CELL_VALUE},
         {"Lived", "From its fork to its end, or to the end of what was recorded", WP_CELL_DURATION},
         {"Ended", "Exit status or signal; empty: not seen", WP_CELL_TEXT},
-        {"Time on paths", "Time in which it stood in a pseudo-stack", WP_CELL_DURATION},
+        {"Time on paths", "Time in which it stood in a pseudo-stack; a dash: in none, and how long it ran is not known",
+            WP_CELL_DURATION},
         {"Share", "Of the total; layers overlap, so shares do not add up to 100 %", WP_CELL_SHARE},
         {"Running", "Of that, itself on a CPU", WP_CELL_DURATION},
         {"Host", NULL, WP_CELL_NAME},

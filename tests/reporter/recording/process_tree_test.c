@@ -285,6 +285,10 @@ static void the_page_shows_them(void **state)
     assert_string_equal(cc1[3].text, "at 1.00 s");
     assert_true(cc1[4].number == 4 * S);
     assert_string_equal(cc1[5].text, "SIGKILL");
+    for (size_t i = 0; i < table->row_count; i++) /* no path held it: that it did not run is not known */
+        for (size_t column = 6; column < 9; column++)
+            assert_int_equal(table->fields[i * table->column_count + column].is_none, !facts.tree->rows[i].is_on_paths);
+    assert_false(facts.tree->rows[0].is_on_paths && facts.tree->rows[1].is_on_paths && facts.tree->rows[3].is_on_paths);
     wp_display_fini(&display);
     wp_display_init(&display, &(struct wp_page_id){WP_PAGE_PROCESSES, "v1", "main"});
     assert_int_equal(wp_page_build(&display, &facts, NULL), 0);
