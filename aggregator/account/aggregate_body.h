@@ -33,8 +33,15 @@ struct wp_sample_sums {
     uint64_t used[WP_SAMPLE_SUMS_SLOTS / 64]; /* bit i: slot i may hold something */
 };
 
+/* Threads that those of interest set going (work_starts.h); zeroed: none. */
+struct wp_work_starts {
+    struct wp_intmap reached[2]; /* thread and its number: lately, and before that */
+    uint64_t looked_ns, forgot_ns;
+};
+
 /* Of detached work that is in the delta; zeroed: none. */
 struct wp_detached {
+    struct wp_work_starts starts;
     struct wp_intmap nodes;     /* node of the tree and who started it -> node of the delta's report of work */
     struct wp_intmap processes; /* wp_layer_process_key -> its row there */
     uint64_t until_visits;      /* of the fleet: later work is not looked into in this epoch */

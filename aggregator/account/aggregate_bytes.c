@@ -22,7 +22,8 @@ static uint64_t by_account(const struct wp_aggregate *aggregate)
         lines->frame_room * sizeof(*lines->frame_site) + wp_intern_bytes(transactions->names) +
         transactions->node_room * sizeof(*transactions->by_node) + wp_intmap_bytes(&transactions->slots) +
         wp_sample_sums_bytes(&aggregate->sample_sums) + wp_intmap_bytes(&aggregate->detached.nodes) +
-        wp_intmap_bytes(&aggregate->detached.processes);
+        wp_intmap_bytes(&aggregate->detached.processes) + wp_intmap_bytes(&aggregate->detached.starts.reached[0]) +
+        wp_intmap_bytes(&aggregate->detached.starts.reached[1]);
 }
 
 static uint64_t by_sample(const struct wp_exemplar_sample *sampled)

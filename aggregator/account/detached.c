@@ -3,7 +3,7 @@
 
 #include "aggregator/account/aggregate_body.h"
 #include "aggregator/account/sample_sums.h"
-#include "aggregator/net/messages.h"
+#include "aggregator/account/work_starts.h"
 #include "aggregator/timeline/slices.h"
 #include "aggregator/timeline/taken.h"
 #include "aggregator/timeline/timeline.h"
@@ -39,94 +39,12 @@ static bool may_be_detached(const struct wp_aggregate *aggregate, const struct w
     return thread->slice_end > thread->first_slice && (timeline->identities[thread->identity].before || !is_own);
 }
 
-/* The work goes on: only the CPU, another name or its own I/O parts this run from the one before. */
-static bool goes_on(const struct wp_slice *slice)
-{
-    return slice->flags & (WP_SLICE_PREEMPTED | WP_SLICE_EXEC | WP_SLICE_RENAME) || slice->cause == WP_CAUSE_BLOCK;
-}
-
-/* Where the work that this slice is a part of was set going, when that of the slice before it is known; NULL: before
- * `oldest_ns`, or that is not known. */
-static const struct wp_slice *beginning_after(
-    const struct wp_thread *thread, uint64_t ordinal, const struct wp_slice *before, uint64_t oldest_ns)
-{
-    const struct wp_slice *slice = wp_thread_slice(thread, ordinal);
-    if (slice->out_ns < oldest_ns || slice->flags & WP_SLICE_UNCERTAIN)
-        return NULL;
-    if (!goes_on(slice))
-        return slice;
-    return ordinal > thread->first_slice && wp_thread_slice(thread, ordinal - 1)->end_ns == slice->out_ns ? before
-                                                                                                          : NULL;
-}
-
-static const struct wp_slice *beginning(const struct wp_thread *thread, uint64_t ordinal, uint64_t oldest_ns)
-{
-    uint64_t first = ordinal;
-    while (first > thread->first_slice && goes_on(wp_thread_slice(thread, first)) &&
-        wp_thread_slice(thread, first)->out_ns >= oldest_ns)
-        first--;
-    const struct wp_slice *found = NULL;
-    for (; first <= ordinal; first++)
-        found = beginning_after(thread, first, found, oldest_ns);
-    return found;
-}
-
-/* Who set work going, when, and how. */
-struct start {
-    uint32_t thread; /* 0: nobody of this host, or not known */
-    uint64_t at_ns;
-    const char *how;
-};
-
 /* A slice of a thread. */
 struct place {
     uint32_t thread;
     uint64_t ordinal;
     const struct wp_slice *slice;
 };
-
-static bool is_process(const struct wp_aggregate *aggregate, const struct wp_slice *slice)
-{
-    const struct wp_timeline *timeline = aggregate->timeline;
-    const struct wp_thread_entry *entry =
-        wp_dictionary_thread(timeline->dictionary, timeline->identities[slice->identity].entry);
-    return entry && entry->tid == entry->pid;
-}
-
-static struct start start_of(const struct wp_aggregate *aggregate, const struct wp_slice *first)
-{
-    struct wp_send send;
-    if (!first->wake_ns)
-        return (struct start){0};
-    if (first->flags & WP_SLICE_BORN)
-        return (struct start){
-            first->waker, first->wake_ns, is_process(aggregate, first) ? "starts:fork" : "starts:new thread"};
-    if (first->cause == WP_CAUSE_TASK) /* cause_d: it wrote to a unix stream */
-        return (struct start){first->waker, first->wake_ns, first->cause_d ? "starts:message" : "starts:waking"};
-    if (first->cause != WP_CAUSE_MESSAGE ||
-        wp_messages_match(&aggregate->timeline->messages, first->cause_d, first->cause_a, first->wake_ns, &send) !=
-            WP_MATCH_FOUND)
-        return (struct start){0};
-    return (struct start){send.thread, send.time_ns, "starts:message"};
-}
-
-/* The identity that a base thread had as it set that going, if all that it waited for until `until_ns` has been asked;
- * 0: it was none, or has not. */
-static uint32_t starter(const struct wp_aggregate *aggregate, const struct start *start, uint64_t until_ns)
-{
-    uint32_t row = 0;
-    if (!start->thread)
-        return 0;
-    const struct wp_thread *thread = &aggregate->timeline->threads[start->thread];
-    while (row < aggregate->base_count && aggregate->base[row].thread != start->thread)
-        row++;
-    if (row == aggregate->base_count ||
-        (!wp_thread_is_dead(thread, aggregate->resolving_ns) && aggregate->base[row].until_ns < until_ns))
-        return 0;
-    uint64_t ordinal = wp_thread_find(thread, start->at_ns);
-    uint32_t identity = ordinal == thread->slice_end ? thread->identity : wp_thread_slice(thread, ordinal)->identity;
-    return is_of_interest(aggregate, identity) ? identity : 0;
-}
 
 /* Where pieces of work go. */
 struct work {
@@ -206,34 +124,36 @@ static void add_bare(struct work *work, const struct place *at, const struct wp_
     add_limit(work, WP_LIMIT_BUDGET, 1, interval->end_ns - interval->start_ns);
 }
 
-/* The pieces of that part of the slice. */
-static void add_work(struct wp_aggregate *aggregate, const struct place *at, const struct wp_interval *interval,
-    uint32_t identity, const char *how)
+/* The pieces of that part of the slice, upon the node of the tree that says who started it. */
+static void add_work(
+    struct wp_aggregate *aggregate, const struct place *at, const struct wp_interval *interval, uint32_t start)
 {
     struct work work = {.aggregate = aggregate, .report = wp_report_detached_add(aggregate->delta.report)};
     const struct wp_sink sink = {.piece = add_piece, .limit = add_limit, .context = &work};
     if (!work.report)
         return;
-    uint32_t link = wp_pathtree_frame(&aggregate->tree, WP_STYLE_WAIT, how, "");
-    work.below = work_node(
-        &work, wp_pathtree_child(&aggregate->tree, wp_explain_home_node(aggregate->explainer, identity), link));
+    work.below = work_node(&work, start);
     if (aggregate->fleet->visits >= aggregate->detached.until_visits)
         add_bare(&work, at, interval);
     else
         wp_explain_slice(aggregate->explainer, interval, at->ordinal, &sink);
 }
 
-static uint64_t of_slice(struct wp_aggregate *aggregate, const struct place *at, const struct wp_slice *first)
+/* A wait for somebody is not work; what only parts it (wp_work_goes_on) is. */
+static uint64_t work_since(const struct wp_slice *slice)
 {
-    if (!first || !can_be_detached(aggregate, at->slice))
+    return wp_work_goes_on(slice) || !slice->wake_ns ? slice->out_ns : slice->wake_ns;
+}
+
+static uint64_t of_slice(struct wp_aggregate *aggregate, const struct place *at, uint64_t oldest_ns)
+{
+    if (!can_be_detached(aggregate, at->slice))
         return 0;
-    struct start start = start_of(aggregate, first);
-    uint32_t identity = starter(aggregate, &start, at->slice->end_ns);
-    struct wp_interval interval = {
-        aggregate->home, at->thread, at->slice == first ? at->slice->wake_ns : at->slice->out_ns, at->slice->end_ns};
-    if (!identity || !wp_selector_cut(&aggregate->between, &interval.start_ns, &interval.end_ns))
+    struct wp_interval interval = {aggregate->home, at->thread, work_since(at->slice), at->slice->end_ns};
+    uint32_t start = wp_work_start(aggregate, at->thread, at->ordinal, oldest_ns);
+    if (!start || !wp_selector_cut(&aggregate->between, &interval.start_ns, &interval.end_ns))
         return 0;
-    add_work(aggregate, at, &interval, identity, start.how);
+    add_work(aggregate, at, &interval, start);
     return interval.end_ns - interval.start_ns;
 }
 
@@ -244,15 +164,12 @@ static uint64_t of_thread(
     uint64_t sum = 0, ordinal = wp_thread_find(thread, from_ns);
     if (ordinal == thread->slice_end)
         ordinal = thread->first_slice;
-    const struct wp_slice *first = beginning(thread, ordinal, oldest_ns);
-    while (ordinal < thread->slice_end) {
+    for (; ordinal < thread->slice_end; ordinal++) {
         const struct wp_slice *slice = wp_thread_slice(thread, ordinal);
         if (!slice->end_ns || slice->end_ns > to_ns)
             break;
         if (slice->end_ns > from_ns)
-            sum += of_slice(aggregate, &(struct place){index, ordinal, slice}, first);
-        if (++ordinal < thread->slice_end)
-            first = beginning_after(thread, ordinal, first, oldest_ns);
+            sum += of_slice(aggregate, &(struct place){index, ordinal, slice}, oldest_ns);
     }
     return sum;
 }
@@ -262,10 +179,11 @@ uint64_t wp_detached_count(struct wp_aggregate *aggregate, uint64_t from_ns, uin
     const struct wp_timeline *timeline = aggregate->timeline;
     struct wp_fleet *fleet = aggregate->fleet;
     uint64_t sum = 0, visits = fleet->visits;
+    wp_work_starts_look(aggregate, to_ns, oldest_ns);
     aggregate->detached.until_visits = visits + wp_explainer_options(aggregate->explainer)->budget / BUDGET_SHARE;
     for (uint32_t i = 0; i < timeline->live_count && aggregate->base_count; i++) {
         const struct wp_thread *thread = &timeline->threads[timeline->live[i]];
-        if (thread->slices && may_be_detached(aggregate, thread))
+        if (thread->slices && may_be_detached(aggregate, thread) && wp_work_may_start(aggregate, timeline->live[i]))
             sum += of_thread(aggregate, timeline->live[i], from_ns, to_ns, oldest_ns);
     }
     fleet->visits_before += fleet->visits - visits; /* it takes nothing from the budget of what is waited for */
@@ -282,4 +200,5 @@ void wp_detached_fini(struct wp_detached *detached)
 {
     wp_intmap_fini(&detached->nodes);
     wp_intmap_fini(&detached->processes);
+    wp_work_starts_fini(&detached->starts);
 }

@@ -134,7 +134,7 @@ void wp_explain_say_home(struct wp_explainer *x, bool says_home)
     wp_explain_name_home(x, says_home);
 }
 
-uint32_t wp_explain_home_node(struct wp_explainer *x, uint32_t identity)
+uint32_t wp_explain_home_node(struct wp_explainer *x, uint32_t parent, uint32_t identity)
 {
-    return wp_explain_process_node(x, 0, identity);
+    return wp_explain_process_node(x, parent, identity);
 }

@@ -46,8 +46,9 @@ const char *wp_limit_name(enum wp_limit limit);
 void wp_explain_settle(struct wp_explainer *explainer, const struct wp_sink *sink);
 /* Forgets what many wait for, told or not. */
 void wp_explain_forget(struct wp_explainer *explainer);
-/* The node of the tree that a path of that identity of home begins with; UINT32_MAX: out of memory. */
-uint32_t wp_explain_home_node(struct wp_explainer *explainer, uint32_t identity);
+/* The node of the tree of that identity of home upon `parent`, 0: what a path of it begins with; UINT32_MAX: out of
+ * memory. */
+uint32_t wp_explain_home_node(struct wp_explainer *explainer, uint32_t parent, uint32_t identity);
 /* Whether processes of home are called "[comm]@host" from now on, as those of other hosts are. */
 void wp_explain_say_home(struct wp_explainer *explainer, bool says_home);
 

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "aggregator/account/work_starts.h"
+
+#include "aggregator/account/aggregate_body.h"
+#include "aggregator/net/messages.h"
+#include "aggregator/timeline/slices.h"
+#include "aggregator/timeline/timeline.h"
+
+#define HOPS 32u  /* so many threads at most between one of interest and one that works */
+#define LOOKS 96u /* pieces of work that are looked at for it */
+
+/* --- from slice to slice --- */
+
+bool wp_work_goes_on(const struct wp_slice *slice)
+{
+    return slice->flags & (WP_SLICE_PREEMPTED | WP_SLICE_EXEC | WP_SLICE_RENAME) || slice->cause == WP_CAUSE_BLOCK;
+}
+
+/* The slice with which the work began that this one is a part of. False: before `oldest_ns`, or that is not known. */
+static bool work_beginning(const struct wp_thread *thread, uint64_t *ordinal, uint64_t oldest_ns)
+{
+    for (uint64_t at = *ordinal; at < thread->slice_end; at--) {
+        const struct wp_slice *slice = wp_thread_slice(thread, at);
+        *ordinal = at;
+        if (slice->out_ns < oldest_ns || slice->flags & WP_SLICE_UNCERTAIN)
+            return false;
+        if (!wp_work_goes_on(slice))
+            return true;
+        if (at == thread->first_slice || wp_thread_slice(thread, at - 1)->end_ns != slice->out_ns)
+            return false;
+    }
+    return false;
+}
+
+/* Who set work going, when, and how. */
+struct start {
+    uint32_t thread; /* 0: nobody of this host, or not known */
+    uint64_t at_ns;
+    const char *how;
+    bool is_birth;
+};
+
+static const char *birth_link(const struct wp_timeline *timeline, uint32_t identity)
+{
+    const struct wp_thread_entry *entry =
+        wp_dictionary_thread(timeline->dictionary, timeline->identities[identity].entry);
+    return entry && entry->tid == entry->pid ? "starts:fork" : "starts:new thread";
+}
+
+static struct start start_of(const struct wp_timeline *timeline, const struct wp_slice *first)
+{
+    struct wp_send send;
+    if (!first->wake_ns)
+        return (struct start){0};
+    if (first->flags & WP_SLICE_BORN)
+        return (struct start){first->waker, first->wake_ns, birth_link(timeline, first->identity), true};
+    if (first->cause == WP_CAUSE_TASK) /* cause_d: it wrote to a unix stream */
+        return (struct start){first->waker, first->wake_ns, first->cause_d ? "starts:message" : "starts:waking", false};
+    if (first->cause != WP_CAUSE_MESSAGE ||
+        wp_messages_match(&timeline->messages, first->cause_d, first->cause_a, first->wake_ns, &send) != WP_MATCH_FOUND)
+        return (struct start){0};
+    return (struct start){send.thread, send.time_ns, "starts:message", false};
+}
+
+/* Who the thread was then. */
+static uint32_t identity_then(const struct wp_thread *thread, uint64_t at_ns)
+{
+    uint64_t ordinal = wp_thread_find(thread, at_ns);
+    return ordinal == thread->slice_end ? thread->identity : wp_thread_slice(thread, ordinal)->identity;
+}
+
+static bool is_of_interest(const struct wp_aggregate *aggregate, uint32_t identity)
+{
+    return aggregate->timeline->identities[identity].aggregates & aggregate->id.bit;
+}
+
+/* All that the base thread waited for until then has been asked. */
+static bool has_asked(const struct wp_aggregate *aggregate, uint32_t thread, uint64_t until_ns)
+{
+    uint32_t row = 0;
+    while (row < aggregate->base_count && aggregate->base[row].thread != thread)
+        row++;
+    return row < aggregate->base_count &&
+        (wp_thread_is_dead(&aggregate->timeline->threads[thread], aggregate->resolving_ns) ||
+            aggregate->base[row].until_ns >= until_ns);
+}
+
+/* --- which threads were set going --- */
+
+static struct wp_intkey thread_key(const struct wp_timeline *timeline, uint32_t thread)
+{
+    return (struct wp_intkey){thread, timeline->threads[thread].tid};
+}
+
+bool wp_work_may_start(const struct wp_aggregate *aggregate, uint32_t thread)
+{
+    const struct wp_work_starts *starts = &aggregate->detached.starts;
+    const struct wp_intkey key = thread_key(aggregate->timeline, thread);
+    uint32_t unused;
+    return wp_intmap_get(&starts->reached[0], key, &unused) || wp_intmap_get(&starts->reached[1], key, &unused);
+}
+
+/* --- the way in the tree --- */
+
+static uint32_t link_node(struct wp_aggregate *aggregate, uint32_t process, const char *how)
+{
+    struct wp_pathtree *tree = &aggregate->tree;
+    uint32_t node = wp_pathtree_child(tree, process, wp_pathtree_frame(tree, WP_STYLE_WAIT, how, ""));
+    return node == UINT32_MAX ? 0 : node;
+}
+
+/* The link on which the work of that identity stands: a process that the way has been through before is not entered
+ * again, so that two that wake each other in turn are one step. */
+static uint32_t shortened(struct wp_aggregate *aggregate, uint32_t link, uint32_t identity)
+{
+    uint32_t process = link ? wp_explain_home_node(aggregate->explainer, 0, identity) : UINT32_MAX;
+    const struct wp_node *nodes = aggregate->tree.nodes;
+    if (process == UINT32_MAX)
+        return link;
+    for (uint32_t node = nodes[link].parent; node && nodes[node].parent; node = nodes[nodes[node].parent].parent)
+        if (nodes[node].frame == nodes[process].frame)
+            return nodes[node].parent;
+    return link;
+}
+
+/* A thread that `from` set going: upon `below`, which `from` stands on itself, 0: it is of interest. */
+static uint32_t step_node(
+    struct wp_aggregate *aggregate, uint32_t below, uint32_t from, const char *how, uint32_t identity)
+{
+    uint32_t process = wp_explain_home_node(aggregate->explainer, below, from);
+    return process == UINT32_MAX ? 0 : shortened(aggregate, link_node(aggregate, process, how), identity);
+}
+
+/* --- looking for them --- */
+
+static bool note_starts(struct wp_aggregate *aggregate, uint32_t index, uint64_t since_ns, uint64_t to_ns)
+{
+    const struct wp_timeline *timeline = aggregate->timeline;
+    const struct wp_thread *thread = &timeline->threads[index];
+    uint64_t ordinal = wp_thread_find(thread, since_ns);
+    if (ordinal == thread->slice_end)
+        ordinal = thread->first_slice;
+    for (; ordinal < thread->slice_end && wp_thread_slice(thread, ordinal)->out_ns <= to_ns; ordinal++) {
+        const struct wp_slice *slice = wp_thread_slice(thread, ordinal);
+        struct start start = {0};
+        if (!wp_work_goes_on(slice) && slice->wake_ns > since_ns && slice->wake_ns <= to_ns)
+            start = start_of(timeline, slice);
+        if (start.thread &&
+            (is_of_interest(aggregate, identity_then(&timeline->threads[start.thread], start.at_ns)) ||
+                wp_work_may_start(aggregate, start.thread)))
+            return !wp_intmap_put(&aggregate->detached.starts.reached[0], thread_key(timeline, index), 1);
+    }
+    return false;
+}
+
+/* What is older than the history is forgotten, some of it a history later. */
+static void forget_starts(struct wp_aggregate *aggregate, uint64_t to_ns)
+{
+    struct wp_work_starts *starts = &aggregate->detached.starts;
+    const struct wp_intmap before = starts->reached[1];
+    if (to_ns < starts->forgot_ns + aggregate->history_ns)
+        return;
+    starts->forgot_ns = to_ns;
+    starts->reached[1] = starts->reached[0];
+    starts->reached[0] = before;
+    wp_intmap_clear(&starts->reached[0]);
+}
+
+void wp_work_starts_look(struct wp_aggregate *aggregate, uint64_t to_ns, uint64_t oldest_ns)
+{
+    const struct wp_timeline *timeline = aggregate->timeline;
+    struct wp_work_starts *starts = &aggregate->detached.starts;
+    uint64_t since_ns = starts->looked_ns > oldest_ns ? starts->looked_ns : oldest_ns;
+    bool goes_on = true;
+    forget_starts(aggregate, to_ns);
+    for (unsigned round = 0; goes_on && round <= HOPS; round++) {
+        goes_on = false;
+        for (uint32_t i = 0; i < timeline->live_count; i++) {
+            uint32_t index = timeline->live[i], unused;
+            const struct wp_thread *thread = &timeline->threads[index];
+            if (thread->slices && !wp_intmap_get(&starts->reached[0], thread_key(timeline, index), &unused))
+                goes_on |= note_starts(aggregate, index, since_ns, to_ns);
+        }
+    }
+    starts->looked_ns = to_ns;
+}
+
+/* --- of one slice --- */
+
+/* From a slice back to a thread of interest. */
+struct way {
+    struct wp_aggregate *aggregate;
+    uint64_t until_ns, oldest_ns; /* the work's end; nothing before `oldest_ns` is looked at */
+    uint32_t thread;              /* whose work is looked at now, ... */
+    uint64_t ordinal;             /* ... and a slice of it */
+    struct step {
+        uint32_t from, identity; /* who set that one going */
+        const char *how;
+    } steps[HOPS];
+    uint32_t count;
+};
+
+/* What a timer of its own sets going, and what has gone on for longer than is known, its creator has. */
+static struct start start_by_birth(const struct way *way)
+{
+    const struct wp_timeline *timeline = way->aggregate->timeline;
+    const struct wp_thread *thread = &timeline->threads[way->thread];
+    if (thread->birth_ns < way->oldest_ns || !thread->birth_ns || !timeline->threads[thread->creator].tid)
+        return (struct start){0};
+    return (struct start){
+        thread->creator, thread->birth_ns, birth_link(timeline, identity_then(thread, thread->birth_ns)), true};
+}
+
+/* The thread fell asleep while the starter was at that work: then it may have asked for it, and has been answered. */
+static bool may_be_answered(const struct way *way, const struct wp_slice *first, const struct start *start)
+{
+    const struct wp_thread *starter = &way->aggregate->timeline->threads[start->thread];
+    uint64_t ordinal = wp_thread_find(starter, start->at_ns);
+    return !start->is_birth && work_beginning(starter, &ordinal, way->oldest_ns) &&
+        first->out_ns > wp_thread_slice(starter, ordinal)->wake_ns;
+}
+
+enum found { FOUND_NOBODY, FOUND_BASE, FOUND_MORE };
+
+/* One step back from the work at way->thread. */
+static enum found step_back(struct way *way)
+{
+    const struct wp_timeline *timeline = way->aggregate->timeline;
+    const struct wp_thread *thread = &timeline->threads[way->thread];
+    bool is_known = work_beginning(thread, &way->ordinal, way->oldest_ns);
+    if (way->ordinal >= thread->slice_end || way->count == HOPS)
+        return FOUND_NOBODY;
+    const struct wp_slice *first = wp_thread_slice(thread, way->ordinal);
+    bool is_own = !is_known || (first->cause == WP_CAUSE_TIMER && !(first->flags & WP_SLICE_BORN));
+    const struct start start = is_own ? start_by_birth(way) : start_of(timeline, first);
+    if (!start.thread)
+        return FOUND_NOBODY;
+    const struct wp_thread *starter = &timeline->threads[start.thread];
+    uint32_t from = identity_then(starter, start.at_ns);
+    bool is_base = is_of_interest(way->aggregate, from);
+    if (!is_base && may_be_answered(way, first, &start)) {
+        bool is_first = way->ordinal == thread->first_slice;
+        return is_first || wp_thread_slice(thread, --way->ordinal)->end_ns != first->out_ns ? FOUND_NOBODY : FOUND_MORE;
+    }
+    way->steps[way->count++] = (struct step){from, first->identity, start.how};
+    if (is_base)
+        return has_asked(way->aggregate, start.thread, way->until_ns) ? FOUND_BASE : FOUND_NOBODY;
+    if (wp_is_recorder(timeline, from) || !wp_work_may_start(way->aggregate, start.thread))
+        return FOUND_NOBODY;
+    way->thread = start.thread;
+    way->ordinal = wp_thread_find(starter, start.at_ns);
+    return FOUND_MORE;
+}
+
+uint32_t wp_work_start(struct wp_aggregate *aggregate, uint32_t thread, uint64_t ordinal, uint64_t oldest_ns)
+{
+    uint64_t end_ns = wp_thread_slice(&aggregate->timeline->threads[thread], ordinal)->end_ns;
+    struct way way = {aggregate, end_ns, oldest_ns, thread, ordinal, .count = 0};
+    enum found found = FOUND_MORE;
+    uint32_t node = 0;
+    for (unsigned look = 0; found == FOUND_MORE && look < LOOKS; look++)
+        found = step_back(&way);
+    for (uint32_t i = way.count; found == FOUND_BASE && i-- > 0 && (node || i + 1 == way.count);)
+        node = step_node(aggregate, node, way.steps[i].from, way.steps[i].how, way.steps[i].identity);
+    return node;
+}
+
+void wp_work_starts_fini(struct wp_work_starts *starts)
+{
+    wp_intmap_fini(&starts->reached[0]);
+    wp_intmap_fini(&starts->reached[1]);
+}
