@@ -24,9 +24,8 @@ const volatile __u64 wp_wake_bytes = 1 << 20;  /* wake the reader when so much w
  */
 volatile __u32 wp_window_number SEC(".data") = WP_WINDOW_UNWATCHED | 1;
 
-const volatile bool wp_casts =
-    false; /* the kernel lets any address be read as a type of its own, without a helper (6.2) */
-/* One member, by an address. */
+/* One member, by an address. Linux 6.2 and later let any address be read as a type of its own, without a helper; others
+ * are given the object that is WP_PLAIN. */
 #ifdef WP_PLAIN
 #define GET(type, address, member)                                                                                     \
     ({                                                                                                                 \
@@ -39,7 +38,7 @@ extern void *bpf_rdonly_cast(const void *address, __u32 type) __ksym __weak;
 #define GET(type, address, member)                                                                                     \
     ({                                                                                                                 \
         type *at_ = (type *)(address);                                                                                 \
-        wp_casts ? CAST(type, at_)->member : BPF_CORE_READ(at_, member);                                               \
+        CAST(type, at_)->member;                                                                                       \
     })
 #endif
 
@@ -133,13 +132,13 @@ static __always_inline __u64 number_of(volatile __u64 *place, const void *pointe
 /* A word of the kernel's memory; 0 where there is none. */
 static __always_inline __u64 word_at(__u64 address)
 {
+#ifdef WP_PLAIN
     __u64 word = 0;
-#ifndef WP_PLAIN
-    if (wp_casts)
-        return CAST(struct load_weight, address)->weight;
-#endif
     bpf_probe_read_kernel(&word, sizeof(word), (void *)address);
     return word;
+#else
+    return CAST(struct load_weight, address)->weight;
+#endif
 }
 
 static __always_inline __u64 mix(__u64 h, __u64 word)

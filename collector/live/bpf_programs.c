@@ -106,7 +106,6 @@ static int choose(struct wp_programs *p, const char *left_out, bool says_choices
         wp_probe_wants(probe, "fexit/unix_stream_recvmsg") || wp_probe_wants(probe, "raw_tp/sock_recv_length");
     p->object->rodata->wp_follows_work = wp_probe_wants(probe, "tp_btf/workqueue_queue_work");
     p->object->rodata->wp_times_softirqs = wp_probe_wants(probe, "tp_btf/softirq_exit");
-    p->object->rodata->wp_casts = wp_probe_wants(probe, "kfunc/bpf_rdonly_cast");
     return rc;
 }
 
