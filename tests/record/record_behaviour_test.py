@@ -158,7 +158,7 @@ class Passing(RecordTest):
             try:
                 self.watch_live(process.pid)
                 recording = self.start(None, "--pid", str(process.pid), "--duration", "10m")
-                wait_for("the collector", lambda: any("wakepath-collector" in line for line in self.parts()))
+                wait_for("the collector's programs", self.is_recording)
                 time.sleep(2)
             finally:
                 os.killpg(process.pid, signal.SIGKILL)

@@ -53,6 +53,21 @@ class RecordTest(unittest.TestCase):
                 found.append(line)
         return found
 
+    def is_recording(self):
+        """A collector of this test has begun to attach its programs."""
+        for path in glob.glob("/proc/[0-9]*/cmdline"):
+            try:
+                with open(path, "rb") as file:
+                    line = file.read().replace(b"\0", b" ").decode(errors="replace")
+                if self.tmp not in line or "wakepath-collector" not in line.split(" ")[0]:
+                    continue
+                folder = os.path.dirname(path) + "/fd"
+                if any("bpf_link" in os.readlink(f"{folder}/{fd}") or "perf_event" in os.readlink(f"{folder}/{fd}") for fd in os.listdir(folder)):
+                    return True
+            except OSError:
+                continue
+        return False
+
     def path(self, name):
         return os.path.join(self.folder, name)
 
