@@ -167,6 +167,7 @@ static int load_object(struct wp_programs *p, struct wp_error *err)
 static void close_object(struct wp_programs *p)
 {
     wp_parallel_load_finish(&p->largest);
+    p->largest.is_started = false; /* what is loaded next is loaded in its turn, and a refusal of that explained */
     wakepath_bpf__destroy(p->object);
     wp_probe_destroy(p->probe);
     p->object = NULL;
