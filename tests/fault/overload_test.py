@@ -65,8 +65,8 @@ class Overload(unittest.TestCase):
                 texts.append(file.read()[-2000:])
         return "\n---\n".join(texts)
 
-    def record(self, *options, stands_still=False, seconds=SECONDS):
-        """(at least, at most) so many switches, and the report. The aggregator stands still meanwhile, or not."""
+    def record(self, *options, stands_still=False, rest_s=0, seconds=SECONDS):
+        """(at least, at most) so many switches, and the report. The aggregator stands still meanwhile, or the collector for a while in the middle."""
         aggregator = self.start("wakepath-aggregator", "--bind", f"ipc://{self.folder}/s", "--store", self.folder + "/store", "--release", "v",
                                 "--aggregate", "ping=comm=python3", "--exit-after-sessions", "1")
         if stands_still:  # before it welcomes anyone: what is on its way to it, up to its credit, would not be lost
@@ -76,6 +76,11 @@ class Overload(unittest.TestCase):
                                awaits_welcome=not stands_still)
         least = switches()
         pings = [subprocess.Popen(["python3", "-c", PING % seconds]) for _ in range(PAIRS)]
+        if rest_s:
+            time.sleep(seconds / 2)
+            collector.send_signal(signal.SIGSTOP)
+            time.sleep(rest_s)
+            collector.send_signal(signal.SIGCONT)
         for ping in pings:
             ping.wait()
         aggregator.send_signal(signal.SIGCONT)
@@ -106,7 +111,7 @@ class Overload(unittest.TestCase):
         self.check(*self.record("--ring-size", str(1 << 26), "--spool", "none"), is_lost=False)
 
     def test_small_ring(self):
-        self.check(*self.record("--ring-size", "65536", "--spool", "none"))
+        self.check(*self.record("--ring-size", "65536", "--spool", "none", rest_s=0.5))
 
     def test_aggregator_stands_still_and_the_spool_is_small(self):
         self.check(*self.record("--spool", self.folder + "/spool", "--spool-limit", "1M", stands_still=True, seconds=LONG_S))

@@ -79,7 +79,7 @@ class LiveVersions(versions_test.Programs):
                 return heard.is_named and heard.batches > 20 and TIME_REPLY in heard.frames and \
                     (minor < 2 or WINDOW in heard.events) and (minor < 4 or NAME_QUESTION in heard.frames)
             return so
-        for minor in range(5):
+        for minor in (1, 3, 4):
             with self.subTest(minor=minor):
                 heard = self.said_to(minor, until(minor), "--window", "200ms every 500ms", "--overhead-limit", "none")
                 self.assertEqual(NAME_QUESTION in heard.frames, minor >= 4)
