@@ -211,13 +211,20 @@ void wp_client_drop(struct wp_client *c)
     wp_client_close(c);
 }
 
+/* A connection takes over its identity's name from the one before, and with it answers to batches of that one
+ * (zmq_setsockopt(3), ZMQ_ROUTER_HANDOVER): nobody is told that a session is too large who has not been welcome. */
+static bool is_of_connection_before(const struct wp_client *c, const char *reason)
+{
+    return !c->welcomes && strstr(reason, WP_REFUSED_TOO_LARGE);
+}
+
 static int take_refused(struct wp_client *c, const struct wp_frame *frame, struct wp_error *err)
 {
     Wakepath__Wire__Refused *m = wakepath__wire__refused__unpack(NULL, frame->size, frame->payload);
     int rc = 0;
     if (!m)
         return 0;
-    if (m->is_fatal)
+    if (m->is_fatal && !is_of_connection_before(c, m->reason))
         rc = wp_error_set(err, -ECONNREFUSED, "the aggregator refused this session: %.*s", REASON_BYTES, m->reason);
     else
         set_trouble(c, m->reason);

@@ -7,8 +7,8 @@ set -euo pipefail
 build=$1
 top=$(cd "$(dirname "$0")/../.." && pwd)
 parts='proto_(batch|corpus|curve_keys|dictionary|frame|session)|storage_(codec|exchange|exemplars|fault|report|state|store|value)|perf_[a-z]+|capture'
-parts="$parts|collector_(address_space|batcher|demangle|file_paths|interp_(codes|languages)|jit_map|kernel_symbols|object_names|python_file|python_lines|ruby_lines|spool|symbolizer|unwind_rows)"
-parts="$parts|common_[a-z_]+|engine_(loss|store|window)|aggregator_(blockops|checkpoint|drop_spans|line_sums|messages|symbol_broker|rings|vital_hosts)"
+parts="$parts|collector_(address_space|batcher|demangle|file_paths|interp_(codes|languages)|jit_map|kernel_symbols|object_names|python_file|python_lines|ruby_lines|symbolizer|unwind_rows)"
+parts="$parts|common_[a-z_]+|engine_window|aggregator_(blockops|checkpoint|drop_spans|line_sums|messages|symbol_broker|rings|vital_hosts)"
 
 [ -e "$build/build.ninja" ] || cmake --preset fuzz -S "$top" -B "$build" >/dev/null
 mapfile -t units < <(ctest --test-dir "$build" -N -R "^($parts)_test\$" | sed -n 's/.*: \([a-z_]*_test\)$/\1/p')

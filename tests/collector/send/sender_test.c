@@ -35,6 +35,7 @@ struct peer {
 struct refuser {
     struct server_thread at;
     atomic_bool is_asked, may_answer, has_answered;
+    bool refuses_twice;
     uint32_t peer;
 };
 
@@ -133,7 +134,8 @@ static void one_that_does_nothing_is_not(void **state)
     assert_non_null(strstr(err.text, "are lost"));
 }
 
-/* Welcomes when it may, and refuses behind it. */
+/* Welcomes when it may, and refuses behind it; before it as well, as what the connection before sent is answered to
+ * this one. */
 static void *refuse(void *context)
 {
     struct refuser *r = context;
@@ -145,6 +147,8 @@ static void *refuse(void *context)
         }
         if (!r->may_answer || r->has_answered)
             continue;
+        if (r->refuses_twice)
+            wp_server_refuse(r->at.server, r->peer, WP_REFUSED_TOO_LARGE);
         wp_server_welcome(r->at.server, r->peer,
             &(struct wp_welcome){
                 .wire_major = WP_WIRE_MAJOR, .wire_minor = WP_WIRE_MINOR, .resume_seq = TAKEN + 1, .credit = 1});
@@ -154,16 +158,15 @@ static void *refuse(void *context)
     return NULL;
 }
 
-/* Both are there before the sender looks: how far the session was taken is known all the same. */
-static void a_refusal_behind_the_welcome(void **state)
+/* All is there before the sender looks: how far the session was taken is known all the same. */
+static void hear_refusals(bool is_twice)
 {
-    struct refuser r = {0};
+    struct refuser r = {.refuses_twice = is_twice};
     struct wp_send_queue *queue;
     struct wp_sender *sender;
     struct wp_error err = {0};
     struct wp_hello hello = {
         .wire_major = WP_WIRE_MAJOR, .wire_minor = WP_WIRE_MINOR, .hostname = (char *)(uintptr_t) "h", .session = {1}};
-    (void)state;
     server_thread_begin(&r.at, "refuser", refuse, &r);
     struct wp_endpoints endpoints = {.names = {r.at.endpoint}, .count = 1};
     assert_int_equal(wp_send_queue_create(&queue, NULL, NULL, NULL, &err), 0);
@@ -184,9 +187,22 @@ static void a_refusal_behind_the_welcome(void **state)
     server_thread_end(&r.at);
 }
 
+static void a_refusal_behind_the_welcome(void **state)
+{
+    (void)state;
+    hear_refusals(false);
+}
+
+static void a_refusal_of_the_connection_before(void **state)
+{
+    (void)state;
+    hear_refusals(true);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(one_that_takes_in_is_waited_for),
-        cmocka_unit_test(one_that_does_nothing_is_not), cmocka_unit_test(a_refusal_behind_the_welcome)};
+        cmocka_unit_test(one_that_does_nothing_is_not), cmocka_unit_test(a_refusal_behind_the_welcome),
+        cmocka_unit_test(a_refusal_of_the_connection_before)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
