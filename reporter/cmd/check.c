@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/cmd/check.h"
 
+#include "common/history.h"
 #include "common/strings.h"
 #include "reporter/compare/compare_order.h"
 #include "reporter/compare/stored_checks.h"
@@ -8,7 +9,6 @@
 #include "reporter/export/format_text.h"
 #include "reporter/load/facts_read.h"
 #include "reporter/page/page_compare.h"
-#include "reporter/read/history.h"
 #include "reporter/read/named.h"
 #include "reporter/recording/release_overlap.h"
 #include "reporter/site/single_file.h"
@@ -64,7 +64,7 @@ static int find_commit(
         return rc;
     }
     snprintf(name, sizeof(name), spec->back ? "%s~%u" : "%s", spec->release, (unsigned)spec->back);
-    rc = wp_history_read(&history, git, releases, count, name, err);
+    rc = wp_history_read(&history, &(struct wp_history_question){git, releases, count, name}, err);
     size_t row = rc ? SIZE_MAX : wp_history_named(history, is_exact);
     if (!rc && row == SIZE_MAX)
         rc = wp_error_set(err, -ENOENT,

@@ -3,7 +3,7 @@
 
 #include "common/clock.h"
 #include "common/git.h"
-#include "reporter/read/history.h"
+#include "common/history.h"
 
 #include <errno.h>
 #include <stdio.h>

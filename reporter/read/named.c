@@ -3,9 +3,9 @@
 
 #include "common/path.h"
 #include "common/strings.h"
-#include "reporter/read/history.h"
-#include "reporter/read/release_order.h"
+#include "common/history.h"
 #include "storage/kind/selection.h"
+#include "storage/upkeep/ancestry.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -23,52 +23,32 @@ static size_t ask_git(const char *git, char *const *releases, size_t count, cons
     char name[WP_ID_ROOM + 32];
     struct wp_history *history = NULL;
     snprintf(name, sizeof(name), back ? "%s~%llu" : "%s", release, (unsigned long long)back);
-    size_t row =
-        wp_history_read(&history, git, releases, count, name, NULL) ? SIZE_MAX : wp_history_named(history, true);
+    const struct wp_history_question question = {git, releases, count, name};
+    size_t row = wp_history_read(&history, &question, NULL) ? SIZE_MAX : wp_history_named(history, true);
     wp_history_destroy(history);
     return row;
-}
-
-/* So many measured ancestors back. */
-static int count_ancestors(
-    const struct wp_stores *stores, const char *git, char release[WP_ID_ROOM], uint64_t *back, struct wp_error *err)
-{
-    struct wp_release_order order;
-    int rc = wp_release_order_read(&order, stores, &(struct wp_order_options){.git = git}, err);
-    size_t row = rc ? SIZE_MAX : wp_release_order_find(&order, release);
-    uint64_t left = *back;
-    bool is_known = row != SIZE_MAX && order.rows[row].place != UINT32_MAX;
-    for (; is_known && left && row != SIZE_MAX; left--)
-        row = order.rows[row].baseline;
-    if (is_known && row == SIZE_MAX)
-        rc = wp_error_set(err, -ENOENT, "fewer than %llu measured ancestors are before release %s",
-            (unsigned long long)*back, release);
-    if (is_known && !rc) {
-        snprintf(release, WP_ID_ROOM, "%s", order.rows[row].id);
-        *back = 0;
-    }
-    wp_release_order_fini(&order);
-    return rc;
 }
 
 int wp_named_find(
     const struct wp_stores *stores, const char *git, char release[WP_ID_ROOM], uint64_t *back, struct wp_error *err)
 {
+    struct wp_reference reference = {0};
     char **releases = NULL;
     size_t count = 0, row = SIZE_MAX;
+    snprintf(reference.release, sizeof(reference.release), "%s", release);
     bool is_there = wp_release_is_there(stores->stores, stores->count, release);
-    int rc = is_there ? 0 : wp_stores_releases(stores, NULL, NULL, &releases, &count, err);
+    int rc = is_there && !*back ? 0 : wp_stores_releases(stores, NULL, NULL, &releases, &count, err);
     if (!rc && !is_there)
         row = ask_git(git ? git : ".", releases, count, release, *back);
     if (row != SIZE_MAX) {
-        snprintf(release, WP_ID_ROOM, "%s", releases[row]);
-        *back = 0;
-    } else if (!rc && is_there && git && *back) {
-        rc = count_ancestors(stores, git, release, back, err);
+        snprintf(reference.release, sizeof(reference.release), "%s", releases[row]);
+    } else if (!rc) {
+        rc = wp_reference_resolve(&reference, stores->stores, stores->count, err);
+        reference.back = *back;
     }
+    if (!rc)
+        rc = wp_reference_by_ancestry(&reference, &(struct wp_ancestry){git, releases, count}, err);
     wp_strings_free(releases, count);
-    struct wp_reference reference = {.back = *back};
-    snprintf(reference.release, sizeof(reference.release), "%s", release);
     if (!rc)
         rc = wp_reference_resolve(&reference, stores->stores, stores->count, err);
     if (!rc)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/read/release_order.h"
 
+#include "common/history.h"
 #include "common/strings.h"
-#include "reporter/read/history.h"
 #include "storage/env/txn.h"
 #include "storage/kind/release_store.h"
 
@@ -138,8 +138,10 @@ static int fill(struct wp_release_order *order, const struct wp_stores *stores, 
     if (!rc && options->against && fixed == SIZE_MAX && !options->git)
         rc = wp_error_set(err, -ENOENT, "no release %s to compare against; a commit needs --git DIR", options->against);
     if (!rc && options->git)
-        rc = wp_history_read(
-            &history, options->git, order->names, order->count, fixed == SIZE_MAX ? options->against : NULL, err);
+        rc = wp_history_read(&history,
+            &(struct wp_history_question){
+                options->git, order->names, order->count, fixed == SIZE_MAX ? options->against : NULL},
+            err);
     for (size_t i = 0; i < order->count && history && !rc; i++)
         order->rows[i].place = wp_history_position(history, i);
     if (!rc && options->git)

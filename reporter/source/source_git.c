@@ -2,7 +2,7 @@
 #include "reporter/source/source_git.h"
 
 #include "common/git.h"
-#include "reporter/read/history.h"
+#include "common/history.h"
 
 #include <errno.h>
 #include <stdio.h>

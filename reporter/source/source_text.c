@@ -2,8 +2,8 @@
 #include "reporter/source/source_text.h"
 
 #include "common/array.h"
+#include "common/history.h"
 #include "common/source_file.h"
-#include "reporter/read/history.h"
 #include "reporter/source/source_disk.h"
 #include "reporter/source/source_git.h"
 #include "storage/kind/source_texts.h"

@@ -7,6 +7,7 @@
 #include "storage/kind/report_store.h"
 #include "storage/text/json_parts.h"
 #include "storage/tool/gone_list.h"
+#include "storage/tool/tool_reference.h"
 #include "storage/tool/tool_shared.h"
 #include "storage/upkeep/reference.h"
 #include "storage/upkeep/release_retention.h"
@@ -213,7 +214,7 @@ static int keep_named(struct prune *prune)
             continue;
         rc = wp_reference_parse(&reference, tool->given[i].value, prune->err);
         if (!rc)
-            rc = wp_reference_resolve_exact(&reference, tool->store, prune->err);
+            rc = wp_tool_resolve_exact(&reference, tool->store, prune->err);
         for (uint32_t j = 0; !rc && j < prune->release_count; j++)
             if (prune->rows[j].name && !strcmp(prune->rows[j].name, reference.release))
                 is_there = prune->rows[j].is_named = true;

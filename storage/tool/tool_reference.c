@@ -3,12 +3,14 @@
 #include "storage/tool/tool_reference.h"
 
 #include "common/git.h"
+#include "common/strings.h"
+#include "storage/env/store.h"
 #include "storage/kind/bucket_store.h"
 #include "storage/kind/report_store.h"
 #include "storage/report/report_encode.h"
 #include "storage/text/json_parts.h"
 #include "storage/text/report_json.h"
-#include "storage/upkeep/reference.h"
+#include "storage/upkeep/ancestry.h"
 #include "storage/value/bucket.h"
 
 #include <errno.h>
@@ -38,15 +40,43 @@ static bool find_by_git(struct wp_reference *reference, struct wp_store *store)
     return is_there;
 }
 
+/* What `back` says of a release that is there, where this folder's repository knows it. */
+static int step_back(struct wp_reference *reference, struct wp_store *store, struct wp_error *err)
+{
+    struct wp_ancestry ancestry = {0};
+    char **releases = NULL;
+    if (!reference->back)
+        return 0;
+    int rc = wp_store_releases(store, &releases, &ancestry.count, err);
+    ancestry.releases = releases;
+    if (!rc)
+        rc = wp_reference_by_ancestry(reference, &ancestry, err);
+    wp_strings_free(releases, ancestry.count);
+    return rc;
+}
+
+/* By the name alone, which may be a commit's or a branch's; then so many back. */
 static int find_release(struct wp_reference *reference, struct wp_store *store, struct wp_error *err)
 {
-    struct wp_reference asked = *reference;
-    int rc = wp_reference_resolve(reference, &store, 1, err);
-    bool is_open = rc == -ENOENT || (!rc && !wp_release_is_there(&store, 1, reference->release));
-    if (!is_open || wp_release_is_there(&store, 1, asked.release) || !find_by_git(&asked, store))
-        return rc;
-    *reference = asked;
-    return 0;
+    struct wp_reference asked = *reference, named = *reference;
+    named.back = 0;
+    int rc = wp_reference_resolve(&named, &store, 1, err);
+    bool is_there = !rc && wp_release_is_there(&store, 1, named.release);
+    if (!is_there && (!rc || rc == -ENOENT) && find_by_git(&asked, store)) {
+        *reference = asked;
+        return 0;
+    }
+    if (is_there) {
+        memcpy(reference->release, named.release, sizeof(named.release));
+        rc = step_back(reference, store, err);
+    }
+    return rc ? rc : wp_reference_resolve(reference, &store, 1, err);
+}
+
+int wp_tool_resolve_exact(struct wp_reference *reference, struct wp_store *store, struct wp_error *err)
+{
+    int rc = wp_release_is_there(&store, 1, reference->release) ? step_back(reference, store, err) : 0;
+    return rc ? rc : wp_reference_resolve_exact(reference, store, err);
 }
 
 int wp_tool_resolve(struct wp_tool *tool, struct wp_error *err)
@@ -55,7 +85,7 @@ int wp_tool_resolve(struct wp_tool *tool, struct wp_error *err)
     struct wp_tool_location *location = &tool->location;
     int rc = wp_reference_parse(&reference, location->release, err);
     if (!rc)
-        rc = tool->is_changing ? wp_reference_resolve_exact(&reference, tool->store, err)
+        rc = tool->is_changing ? wp_tool_resolve_exact(&reference, tool->store, err)
                                : find_release(&reference, tool->store, err);
     if (rc || !*reference.aggregate) {
         snprintf(location->release, sizeof(location->release), "%s", reference.release);

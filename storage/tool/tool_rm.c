@@ -14,6 +14,7 @@
 #include "storage/text/json_parts.h"
 #include "storage/tool/gone_list.h"
 #include "storage/tool/tool_location.h"
+#include "storage/tool/tool_reference.h"
 #include "storage/tool/tool_shared.h"
 #include "storage/upkeep/expiry.h"
 #include "storage/upkeep/reference.h"
@@ -106,7 +107,7 @@ static int open_named(struct removing *r)
     if (!rc)
         rc = wp_store_open(&tool->store, tool->location.root, false, r->err);
     if (!rc)
-        rc = wp_reference_resolve_exact(&r->name, tool->store, r->err);
+        rc = wp_tool_resolve_exact(&r->name, tool->store, r->err);
     if (!rc)
         rc = check_readable(r);
     r->is_whole = !*r->session && !*r->name.aggregate && !r->name.has_timebox;

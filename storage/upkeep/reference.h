@@ -2,10 +2,10 @@
 #ifndef WP_STORAGE_UPKEEP_REFERENCE_H
 #define WP_STORAGE_UPKEEP_REFERENCE_H
 /*
- * Names of what is in a store: REV, REV~N (the release N before it, by when each began to be active), REV:AGGREGATE,
- * REV:AGGREGATE@TIMEBOX (its first second). None of the marks is in an id. Where no release is called REV, it is the
- * release of the commit whose id begins so (four digits or more), or the newest one of the branch of that name, as the
- * releases' metadata says it.
+ * Names of what is in a store: REV, REV~N (the release N before it, by when each began to be active, or by
+ * ancestry.h), REV:AGGREGATE, REV:AGGREGATE@TIMEBOX (its first second). None of the marks is in an id. Where no release
+ * is called REV, it is the release of the commit whose id begins so (four digits or more), or the newest one of the
+ * branch of that name, as the releases' metadata says it.
  */
 #include "storage/value/keys.h"
 

@@ -116,6 +116,20 @@ class Versions(unittest.TestCase):
         self.assertIn("did you mean 'elsewhere'", self.runs(1, "wakepath-store", "rm", self.root, "0123456:main", "--dry-run"))
         self.assertIn("has no release '0bad'", self.runs(1, "wakepath-store", "stat", self.root, "0bad"))
 
+    def test_back_by_ancestry(self):
+        """Wherever a release is asked for, where the folder's repository knows it; elsewhere by time."""
+        for folder, before in ((self.repository, "v2"), ("/", "elsewhere")):
+            self.assertEqual(self.asked("v2-dirty~1", folder=folder), before)
+            for words in (("stat", self.root, "v2-dirty~1"), ("log", self.root + "/v2-dirty~"), ("rm", self.root, "v2-dirty~1", "--dry-run"),
+                          ("rm", self.root, "v2-dirty~:main", "--dry-run"), ("prune", self.root, "v2-dirty~1", "--dry-run", "--json")):
+                said = self.runs(0, "wakepath-store", *words, cwd=folder)
+                self.assertIn(before, said, words)
+                self.assertNotRegex(said, "elsewhere" if before == "v2" else r"v2(?!-dirty)", words)
+            self.runs(0, "wakepath-store", "prune", self.root, "--keep", "v2-dirty~1", "--dry-run", cwd=folder)
+        for words in (("stat", self.root, "v2~9"), ("rm", self.root, "v2~9", "--dry-run")):
+            self.assertIn("fewer than 9 measured ancestors are before release v2", self.runs(1, "wakepath-store", *words, cwd=self.repository))
+        self.assertRegex(self.runs(1, "wakepath-store", "stat", self.root, "v2~9", cwd="/"), "there are only [0-9] releases before 'v2'")
+
     def test_pages(self):
         out = self.holder.name + "/site"
         for words in (("--git", self.repository), ("--git", self.repository), ()):  # made, kept, and made by time

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "reporter/read/history.h"
+#include "common/history.h"
 
 #include "common/array.h"
-#include "common/intern.h"
 #include "common/git.h"
+#include "common/intern.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -186,17 +186,18 @@ static int fill(struct wp_history *history, const char *const *names, size_t cou
     return rc;
 }
 
-int wp_history_read(struct wp_history **out, const char *dir, char *const *releases, size_t count, const char *against,
-    struct wp_error *err)
+int wp_history_read(struct wp_history **out, const struct wp_history_question *question, struct wp_error *err)
 {
+    const char *against = question->against;
+    size_t count = question->count;
     const char **names = calloc(count + 2, sizeof(*names));
     struct wp_history *history = calloc(1, sizeof(*history));
     *out = NULL;
     for (size_t i = 0; names && i < count; i++)
-        names[i] = releases[i];
+        names[i] = question->releases[i];
     if (names)
         names[count] = against;
-    int rc = !names || !history || allocate(history, dir, count)
+    int rc = !names || !history || allocate(history, question->dir, count)
         ? wp_error_set(err, -ENOMEM, "out of memory for the history")
         : 0;
     if (!rc && against && strpbrk(against, "\r\n"))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef WP_REPORTER_READ_HISTORY_H
-#define WP_REPORTER_READ_HISTORY_H
+#ifndef WP_COMMON_HISTORY_H
+#define WP_COMMON_HISTORY_H
 /*
  * Where releases stand in the history of a version control system: their order by ancestry and each one's nearest
  * measured ancestor. A release id is asked for as git would say it (`git describe`, a tag, a branch, a commit);
@@ -17,10 +17,17 @@ struct wp_history; /* opaque */
 /* True for an id that says that its tree was not committed. */
 bool wp_release_is_dirty(const char *release);
 
-/* `dir`: a work tree or a bare clone; `against`: what wp_history_against starts from, NULL nothing. Releases that git
- * does not know are in no place. Errors as wp_git_run's; -ENOENT also when git does not know `against`. */
-int wp_history_read(struct wp_history **history, const char *dir, char *const *releases, size_t count,
-    const char *against, struct wp_error *err);
+/* What is asked of whom; borrowed during the read. */
+struct wp_history_question {
+    const char *dir; /* a work tree or a bare clone */
+    char *const *releases;
+    size_t count;
+    const char *against; /* what wp_history_against starts from, NULL nothing */
+};
+
+/* Releases that git does not know are in no place. Errors as wp_git_run's; -ENOENT also when git does not know
+ * `against`. */
+int wp_history_read(struct wp_history **history, const struct wp_history_question *question, struct wp_error *err);
 /* Frees the commits with all positions; NULL is allowed. */
 void wp_history_destroy(struct wp_history *history);
 /* Its place in the order, the newest has 0; UINT32_MAX when git does not know it. */
