@@ -106,6 +106,9 @@
       },
       leave: function () {
         self.tip.hide();
+        if (!self.hoveredRow) return;
+        self.hoveredRow = null;
+        self.surface.paint();
       },
       click: function (x, y) {
         self.surface.canvas.focus({preventScroll: true});

@@ -93,6 +93,37 @@ class Timeline(unittest.TestCase):
         self.assertTrue(inside)
         self.assertEqual(browser.faults(), [])
 
+    def test_an_interval_is_marked_by_hand_and_opens_its_flame(self):
+        """A drag on the axis; the link below leads to the flame of what the marked time has of the aggregate."""
+        browser = self.browser
+        self.open("few", "running.html#from=0&to=4000000")
+        box = browser.evaluate(BOX)
+        left, right, y = box[0] + 400, box[0] + 800, box[1] + 6
+        browser.mouse("mouseMoved", left, y)
+        browser.mouse("mousePressed", left, y, button="left", buttons=1, clickCount=1)
+        browser.mouse("mouseMoved", right, y, button="left", buttons=1)
+        browser.mouse("mouseReleased", right, y, button="left", clickCount=1)
+        marked = browser.evaluate(f"[{VIEW}.brush.range, {VIEW}.axis.time(400), {VIEW}.axis.time(800)]")
+        self.assertEqual(marked[0], [round(marked[1]), round(marked[2])])
+        self.assertEqual(browser.evaluate("document.querySelector('.brushed').hidden"), False)
+        link = browser.evaluate("(function () { var a = document.querySelector('.brushed a'); a.scrollIntoView({block: 'center'});"
+                                " var r = a.getBoundingClientRect(); return [r.left + r.width / 2, r.top + r.height / 2]; })()")
+        browser.click(*link)
+        self.assertTrue(browser.wait("location.pathname.endsWith('flame.html') && window.wakepath && wakepath.flame && wakepath.flame.times.stretch"))
+        self.assertEqual(browser.evaluate("wakepath.flame.times.stretch.text"), "-".join(str(time - 1000000000) for time in marked[0]))
+        self.assertEqual(browser.faults(), [])
+
+    def test_a_row_under_the_pointer_stands_out(self):
+        browser = self.browser
+        self.open("few", "running.html#from=0&to=4000000")
+        box, row = browser.evaluate(BOX), browser.evaluate(f"(function () {{ var row = {VIEW}.rowOf[0]; return [row.top, row.title]; }})()")
+        browser.mouse("mouseMoved", box[0] + 20, box[1] + row[0] + 11)
+        self.assertTrue(browser.wait(f"{VIEW}.hoveredRow === {VIEW}.rowOf[0]"))
+        self.assertTrue(browser.wait("document.querySelector('.tip') && !document.querySelector('.tip').hidden"))
+        browser.mouse("mouseMoved", 5, 5)
+        self.assertTrue(browser.wait(f"!{VIEW}.hoveredRow && document.querySelector('.tip').hidden"))
+        self.assertEqual(browser.faults(), [])
+
     def test_kinds_of_links_are_switched(self):
         browser = self.browser
         self.open("few")
