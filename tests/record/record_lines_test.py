@@ -65,6 +65,49 @@ int main(void)
     return 0;
 }
 """
+# Makes a loop as a JIT does, and tells in a jit-PID.dump which lines of shop.js its instructions are of; runs it, then in a child, too.
+MAKER = """#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+static void put(FILE *to, uint64_t value, size_t bytes) { fwrite(&value, 1, bytes, to); }
+static void say(uint64_t code, const uint8_t *bytes, size_t size, const char *source)
+{
+    static const uint8_t at[] = {0, 7, 12}, lines[] = {2, 3, 5};
+    char path[32];
+    snprintf(path, sizeof(path), "jit-%d.dump", (int)getpid());
+    FILE *to = fopen(path, "w+");
+    put(to, 0x4a695444, 4), put(to, 1, 4), put(to, 40, 4), put(to, 62, 4), put(to, 0, 4), put(to, getpid(), 4), put(to, 0, 8), put(to, 0, 8);
+    put(to, 2, 4), put(to, 16 + 16 + 3 * (17 + strlen(source)), 4), put(to, 0, 8), put(to, code, 8), put(to, 3, 8);
+    for (int i = 0; i < 3; i++)
+        put(to, code + at[i], 8), put(to, lines[i], 4), put(to, 0, 4), fwrite(source, 1, strlen(source) + 1, to);
+    put(to, 0, 4), put(to, 16 + 40 + 9 + size, 4), put(to, 0, 8), put(to, getpid(), 4), put(to, getpid(), 4);
+    put(to, code, 8), put(to, code, 8), put(to, size, 8), put(to, 1, 8), fwrite("JS:*loop", 1, 9, to), fwrite(bytes, 1, size, to);
+    fflush(to);
+    mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fileno(to), 0); /* how a process says that it writes one */
+}
+int main(int argc, char **argv)
+{
+    /* push rbp; mov rbp,rsp; mov rcx,rdi; 1: dec rcx; jnz 1b; pop rbp; ret */
+    static const uint8_t code[] = {0x55, 0x48, 0x89, 0xe5, 0x48, 0x89, 0xf9, 0x48, 0xff, 0xc9, 0x75, 0xfb, 0x5d, 0xc3};
+    uint8_t *memory = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    struct timespec ready = {1, 0}; /* for whoever reads how this program is unwound */
+    memcpy(memory + 64, code, sizeof(code));
+    mprotect(memory, 4096, PROT_READ | PROT_EXEC);
+    say((uint64_t)memory + 64, code, sizeof(code), argv[argc - 1]);
+    nanosleep(&ready, 0);
+    void (*loop)(long) = (void (*)(long))(uintptr_t)(memory + 64);
+    loop(1000000000L);
+    if (!fork())
+        loop(1000000000L), _exit(0);
+    return wait(NULL) < 0;
+}
+"""
+SHOP = "function loop(n) {\n    let i = n\n    while (i > 0) i -= 1\n\n    return\n}\n"
 CHANGED = "/* Rewritten since. */\n" * 60
 
 
@@ -179,6 +222,29 @@ class Lines(RecordTest):
         self.check_others(pages["code/src/app.c"])
         subprocess.run([sys.executable, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../reporter/site_check.py"),
                         self.path("site")], check=True, timeout=120)
+
+    def test_lines_of_code_made_at_run_time(self):
+        """A jitdump says which: they are on the source page, with the text, of the process that made the code and of its child."""
+        os.chmod(self.folder, 0o755)
+        shop = self.write("shop.js", SHOP)
+        subprocess.run(["cc", "-O1", "-o", "maker", self.write("maker.c", MAKER)], check=True, cwd=self.folder)
+        self.release = "shop"
+        self.record([self.path("maker"), shop], "--release", self.release, "--frequency", "997")
+        tables = {}
+        for name in ("lines", "stacks"):
+            done = subprocess.run([program("wakepath-reporter"), "--store", self.store, "--format", "ndjson", "--table", name], check=True,
+                                  capture_output=True, text=True, timeout=60)
+            tables[name] = [json.loads(line) for line in done.stdout.splitlines()]
+        times = {row["line"]: row["self_ns"] for row in tables["lines"] if row["file"] == shop}
+        self.assertEqual(max(times, key=times.get), 3, times)
+        by = [sum(row["ns"] for row in tables["stacks"] if row["stack"][-1] == "JS:*loop" and ("sleep:wait4" in row["stack"]) == is_child)
+              for is_child in (False, True)]
+        self.assertGreater(min(by), 50e6, [row["stack"] for row in tables["stacks"]][:20])
+        self.assertGreater(times[3], 0.8 * sum(by))
+        page = self.site()["shop.js"]
+        self.assertEqual(self.text_from(page), "disk")
+        lines = self.lines(page)
+        self.assertEqual(lines["L3"], (max(heat for heat, _ in lines.values()), "    while (i > 0) i -= 1"))
 
     def check_others(self, from_disk):
         """The working copy changes: what the commit had is shown from a bare clone, then from the store, then from nowhere."""
