@@ -123,9 +123,9 @@ class Remove(StoreCase):
         with subprocess.Popen([BIN + "/store_maker", self.root, "v1", "w", f"forever:live:{ago(0)}"], stdout=subprocess.PIPE) as writer:
             try:
                 writer.stdout.readline()
-                before = self.values()
-                for name in (f"v1:main@{ago(1)}", "v1:web", "v1:live"):
-                    self.rm(name)
+                before, gone = self.values(), set()
+                for name in (f"v1:main@{ago(1)}", f"v1@{ago(2)}", "v1/0707", "v1:web", "v1:live"):
+                    gone |= {"v1/" + row["key"] for row in self.rm(name)["gone"]}
                     writer.stdout.readline()
                     self.says(0, "verify", self.root)
                 for _ in range(3):
@@ -133,9 +133,12 @@ class Remove(StoreCase):
             finally:
                 writer.kill()
         after = self.values()
+        self.assertTrue(any(f"/processed.{SESSION}" in key for key in gone) and any(f".{ago(2)}." in key for key in gone), gone)
         for key, value in before.items():
-            if not key.startswith(("v1/live/", "v1/web/")) and not (key.startswith("v1/main/") and str(ago(1)) in key) and ".w" not in key:
+            if not key.startswith(("v1/live/", "v1/__state__/last_sample")) and key not in gone and ".w" not in key:
                 self.assertEqual(after.get(key), value, key)
+            elif key in gone and not key.startswith("v1/live/"):
+                self.assertNotIn(key, after)
         self.assertGreater(self.total("v1", "live"), 0)
         self.says(0, "verify", self.root)
 
