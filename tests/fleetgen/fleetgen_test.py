@@ -2,14 +2,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Generated fleets through the real programs: fleetgen_test.py BIN. All captures of a fleet are replayed into one aggregator, and what
 its report blames is held against what happened. WP_SEED=N takes another seed."""
-import filecmp, json, os, sys, unittest
+import filecmp, json, os, re, subprocess, sys, unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from generated import Generated, blame, chains, differences, known, network, say
+from generated import Generated, aggregator, blame, chains, differences, known, network, say
 
 BIN = sys.argv[1]
 SEED = int(os.environ.get("WP_SEED", "1"))
 
+ALONE = """hosts 1 cpus=4
+service web hosts=1 threads=4 base pause=4000
+ busy 200
+ sleep 300
+"""
 CHAIN = """hosts 3 cpus=4
 service web hosts=1 threads=4 base pause=4000
  busy 200
@@ -181,6 +186,35 @@ class FleetgenTest(unittest.TestCase):
         self.assertLess(wrong, 0.05, "\n".join(rows[:8]))
         self.assertEqual(SHOP_HOPS - chains(report["folded"]), set())
         self.assertAlmostEqual(report["estimated_total_ns"] / fleet.truth["total_ns"], 1, delta=0.08)
+
+    def test_removal_under_an_aggregator(self):
+        """What is named goes while it writes; all the rest is, byte for byte, what it is where nothing was removed."""
+        fleets = [Generated(BIN, ALONE, seed, 3, release="r") for seed in (SEED, SEED + 1)]
+        for fleet in fleets:
+            self.addCleanup(fleet.close)
+        day, session, values = 1763596800, "07070707", []
+        for names in ([], [f"r:main@{day}", f"r@{day + 3600}", "r/" + session, "r:old"]):
+            store, gone = f"{fleets[0].folder}/store{len(names)}", set()
+            subprocess.run([BIN + "/store_maker", store, "r", "s", *(f"time:{name}:{day + hour * 3600}:5" for name in ("main", "old") for hour in (0, 1, 2)),
+                            f"session:7:3:{day}"], check=True)
+            with aggregator(BIN, store, len(fleets)) as endpoint:
+                for fleet in fleets:
+                    senders = [subprocess.Popen([BIN + "/wakepath-collector", "--source", "capture:" + capture, "--connect", endpoint, "--spool", "none",
+                                                 "--log-level", "warn"]) for capture in fleet.captures]
+                    for name in names[:2]:
+                        done = subprocess.run([BIN + "/wakepath-store", "rm", store, name, "--json"], check=True, capture_output=True, text=True)
+                        gone |= {"r/" + row["key"] for row in json.loads(done.stdout)["gone"]}
+                    names = names[2:]
+                    self.assertEqual([sender.wait(timeout=120) for sender in senders], [0])
+            subprocess.run([BIN + "/wakepath-store", "verify", store], check=True, capture_output=True)
+            dump = subprocess.run([BIN + "/wakepath-store", "dump", store, "--json"], check=True, capture_output=True, text=True)
+            values.append({f"r/{value['key']}": value["digest"] for release in json.loads(dump.stdout) for value in release["values"]})
+        self.assertEqual(len([key for key in gone if f".{day + 3600}." in key]), 2)
+        self.assertTrue(any("/processed." + session in key for key in gone), gone)
+        self.assertEqual(gone & set(values[1]), set())
+        sums = [{key: digest for key, digest in one.items() if re.search("/(report|trace|exemplar)", key)} for one in values]
+        self.assertTrue([key for key in sums[1] if key.startswith("r/web")], sums[1])
+        self.assertEqual({key: digest for key, digest in sums[0].items() if key not in gone}, sums[1])
 
     def test_again_gives_the_same(self):
         fleet, again = self.fleet(SHOP % ("", "nat=300"), seconds=4), self.fleet(SHOP % ("", "nat=300"), seconds=4)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Generated fleets: made by fleetgen, replayed into one aggregator, and their reports held against what really happened."""
-import json, os, re, subprocess, tempfile
+import contextlib, json, os, re, subprocess, tempfile
 
 FLIGHT = "(network)", "message_in_flight"  # of which of two services it is the doing cannot be said
 RUNNING = {"understood_functions", "running_not_sampled"}
@@ -66,6 +66,27 @@ def replay(binaries, captures, store, *options, timeout=1200):
                 if child.poll() is None:
                     child.kill()
                 child.wait()
+
+
+@contextlib.contextmanager
+def aggregator(binaries, store, sessions):
+    """One that ends after so many sessions; where to send to."""
+    with tempfile.TemporaryDirectory(prefix="wakepath-replay-") as folder:
+        endpoint = "ipc://%s/socket" % folder
+        down, up = os.pipe()
+        process = subprocess.Popen([binaries + "/wakepath-aggregator", "--bind", endpoint, "--store", store, "--ready-fd", str(up), "--log-level", "warn",
+                                    "--exit-after-sessions", str(sessions), "--aggregate", "web=comm=web"], pass_fds=[up])
+        os.close(up)
+        try:
+            if not os.read(down, 6):
+                raise RuntimeError("the aggregator did not start")
+            yield endpoint
+            if process.wait(timeout=120):
+                raise RuntimeError("the aggregator failed")
+        finally:
+            os.close(down)
+            process.kill()
+            process.wait()
 
 
 def network(binaries, store, release="unversioned"):
