@@ -57,6 +57,7 @@ enum {
     KEY_NO_RESUME,
     KEY_END_FULL,
     KEY_SKIP_EMPTY,
+    KEY_NO_SYNC,
     KEY_METRICS,
     KEY_PEER,
     KEY_WINDOW,
@@ -101,6 +102,9 @@ static const struct argp_option option_table[] = {
     {"end-when-full", KEY_END_FULL, 0, 0,
         "end with an error when the store's disk is full (default: wait for room, acknowledging nothing)", 0},
     {"skip-empty", KEY_SKIP_EMPTY, 0, 0, "write nothing before an aggregate has time, and nothing where none has", 0},
+    {"no-sync", KEY_NO_SYNC, 0, 0,
+        "do not wait for the store's disk: for a store that is made anew when the machine crashes; needs --no-resume",
+        0},
     {"ready-fd", KEY_READY, "FD", 0, "write a line to this descriptor when listening", 0},
     {"window", KEY_WINDOW, "WINDOW", 0,
         "make all hosts record in windows of wall time, such as \"1s every 60s\", or always (default: each host's "
@@ -240,6 +244,7 @@ static const struct wp_config_field fields[] = {
     FIELD(KEY_INSECURE, WP_CONFIG_FLAG, ingest.is_insecure),
     FIELD(KEY_END_FULL, WP_CONFIG_FLAG, ingest.ends_when_full),
     FIELD(KEY_SKIP_EMPTY, WP_CONFIG_FLAG, engine.waits_for_time),
+    FIELD(KEY_NO_SYNC, WP_CONFIG_FLAG, engine.is_unsynced),
     CLEARED(KEY_NO_RESUME, is_resumed),
     NUMBER(KEY_AUTO, "--auto-aggregates", engine.session.auto_aggregates, 0, 60, 1),
     NUMBER(KEY_EXIT, "--exit-after-sessions", ingest.exit_after_sessions, 0, 1000000, 1),
@@ -273,6 +278,8 @@ static void check(struct wp_aggregator_options *options, const struct argp_state
     if (engine->session.lookback_ns && options->is_resumed)
         wp_config_refuse(
             state, "--lookback needs --no-resume: what is kept for a restart reaches back over the history only");
+    if (engine->is_unsynced && options->is_resumed)
+        wp_config_refuse(state, "--no-sync needs --no-resume: what is kept for a restart rests on the store");
     if (wp_endpoint_check_keys(options->ingest.endpoint, true,
             (options->ingest.key_path != NULL) + (options->ingest.allow_path != NULL), options->ingest.is_insecure,
             &err))

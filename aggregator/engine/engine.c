@@ -89,6 +89,8 @@ int wp_engine_create(struct wp_engine **out, const struct wp_engine_options *opt
         free(engine);
         return rc;
     }
+    if (options->is_unsynced)
+        wp_store_set_unsynced(engine->store);
     if (options->resume &&
         (rc = wp_checkpoints_open(&engine->checkpoints, options->resume, options->shard, logger, err))) {
         wp_engine_destroy(engine);

@@ -26,6 +26,7 @@ struct wp_engine_options {
     const struct wp_metadata_entry *labels; /* of the releases that are written; borrowed */
     uint32_t label_count;
     uint64_t labels_s;   /* realtime when they were said */
+    bool is_unsynced;    /* the store: wp_store_set_unsynced */
     bool waits_for_time; /* nothing is written before an aggregate has time, and nothing ever where none has */
 };
 

@@ -279,11 +279,25 @@ int wp_own_store_begin(const char *path, const char *release, struct wp_error *e
     return rc;
 }
 
+/* It was written without waiting for the disk. */
+static int sync_data(int folder, const char *release)
+{
+    char path[160];
+    snprintf(path, sizeof(path), "%s/data.mdb", release);
+    int fd = openat(folder, path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    int rc = fd < 0 || fsync(fd) ? -errno : 0;
+    if (fd >= 0)
+        close(fd);
+    return rc;
+}
+
 int wp_own_store_seal(const char *path, const char *release, struct wp_error *err)
 {
     char mark[PATH_MAX], text[256];
     uint64_t digest = 0;
-    int fd = open_folder(AT_FDCWD, path), rc = fd < 0 ? -errno : data_digest(fd, release, &digest);
+    int fd = open_folder(AT_FDCWD, path), rc = fd < 0 ? -errno : sync_data(fd, release);
+    if (!rc)
+        rc = data_digest(fd, release, &digest);
     if (fd >= 0)
         close(fd);
     if (rc)

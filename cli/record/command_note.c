@@ -121,11 +121,16 @@ static void add_child(struct note *note, const struct wp_child *child)
     add_number(note, WP_RECORDED_INVOLUNTARY, (uint64_t)usage->ru_nivcsw);
 }
 
-/* Of the repository that this folder is in; without one, or when that does not know the release, nothing. */
+void wp_command_commit(struct wp_commit *commit, const char *release)
+{
+    if (wp_commits_read(commit, ".", &release, 1, COMMIT_MS, NULL))
+        *commit->id = 0;
+}
+
 static void add_commit(struct note *note, struct wp_commit *commit)
 {
     size_t room;
-    if (wp_commits_read(commit, ".", &note->of->release, 1, COMMIT_MS, NULL) || !*commit->id)
+    if (!commit || !*commit->id)
         return;
     for (unsigned i = 0; i < WP_COMMIT_TEXTS; i++)
         add_text(note, wp_commit_keys[i], wp_commit_text_at(commit, i, &room));
@@ -241,17 +246,18 @@ int wp_command_note(const struct wp_command_note *of, char aggregate[WP_ID_ROOM]
     const struct wp_bucket bucket = {.selector = "", .command = of->line, .workload = of->workload};
     struct note note = {.of = of, .real_s = (uint64_t)time(NULL), .aggregate = aggregate, .err = err};
     struct wp_store *store = NULL;
-    struct wp_commit commit;
     char load[32] = "";
     *aggregate = 0;
     wp_bucket_facts(note.facts, "", &bucket);
-    add_commit(&note, &commit);
+    add_commit(&note, of->commit);
     note.commit = note.common = note.count;
     if (of->child)
         add_recorded(&note, load);
     if (!note.count)
         return 0;
     int rc = wp_store_open(&store, of->root, true, err);
+    if (!rc && of->is_unsynced)
+        wp_store_set_unsynced(store);
     if (!rc)
         rc = wp_store_update(store, of->release, put_note, &note, err);
     wp_store_close(store);

@@ -6,6 +6,7 @@
 #include "cli/base/child.h"
 #include "common/buffer.h"
 #include "common/path.h"
+#include "storage/kind/commit_store.h"
 
 /* What was recorded; all borrowed. */
 struct wp_command_note {
@@ -14,12 +15,17 @@ struct wp_command_note {
     const char *workload;         /* NULL: none was named */
     const char *directory;        /* NULL: not known */
     const struct wp_child *child; /* the command, which has ended; NULL: there was none */
+    struct wp_commit *commit;     /* of wp_command_commit; NULL: not asked for */
+    bool is_unsynced;             /* the store: wp_store_set_unsynced */
 };
 
 /* The words, which end with NULL, as a shell takes them, control characters as blanks, and a NUL behind. Of what is too
  * long for an option (2,048 bytes) the end is cut, and a digest of it all stands there. */
 void wp_command_line(struct wp_buffer *line, char *const *words);
-/* Writes the note, and commit.* of the release where the current folder's repository knows it. The recording's
+/* The release's commit as the current folder's repository knows it, asked for at most 5 seconds; without one its id is
+ * "". */
+void wp_command_commit(struct wp_commit *commit, const char *release);
+/* Writes the note, and commit.* of the release where it is known. The recording's
  * aggregates are those of the release with the same command and workload; without a command, those that select one.
  * `aggregate`: the one among them that is called main, as pages name it; "" none. */
 int wp_command_note(const struct wp_command_note *note, char aggregate[WP_ID_ROOM], struct wp_error *err);

@@ -129,6 +129,8 @@ int wp_parts_start_aggregator(struct wp_parts *parts, struct wp_child *child, in
         wp_args_add(&args, "500");
     }
     add_told(parts, &args);
+    if (parts->output->is_own_store) /* synced once, when it is whole */
+        wp_args_add(&args, "--no-sync");
     if (wp_output_dir_has_capture(parts->output)) { /* beside a store of the recording's own */
         wp_args_add(&args, "--system-window");
         wp_args_addf(&args, "%s/" WP_OWN_SYSTEM, parts->output->store);
@@ -230,6 +232,7 @@ int wp_parts_start_reporter(struct wp_parts *parts, struct wp_child *child, stru
     wp_args_add(&args, parts->output->out);
     wp_args_add(&args, "--source-disk"); /* who records here shows what is here */
     wp_args_add(&args, "/");
+    wp_args_add(&args, "--no-sync"); /* the store is, and they are made of it */
     if (parts->has_capture)
         wp_args_add(&args, "--own-pages");
     add_system(parts, &args);

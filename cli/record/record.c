@@ -53,6 +53,7 @@ struct recording {
     off_t capture_size; /* of the one beside the store; 0: none */
     char release[WP_ID_ROOM], command_path[PATH_MAX];
     char aggregate[WP_ID_ROOM]; /* the command's own, as pages name it; "": not known */
+    struct wp_commit commit;    /* of the release */
     struct wp_buffer line;      /* the command's, for the store; empty: none, or it is left out */
     enum stage stage;
     mode_t file_mask;        /* the caller's, for CMD */
@@ -268,6 +269,8 @@ static void note_command(struct recording *recording)
         .line = (const char *)recording->line.data,
         .workload = recording->options->workload,
         .directory = getcwd(directory, sizeof(directory)),
+        .commit = &recording->commit,
+        .is_unsynced = recording->output.is_own_store,
         .child = recording->options->command ? &recording->command : NULL};
     struct wp_error ignored;
     wp_command_note(&note, recording->aggregate, &ignored);
@@ -292,6 +295,8 @@ static int finish(struct recording *recording, struct wp_error *err)
     if (has_failed(&recording->aggregator))
         return wp_parts_explain(&recording->parts, &recording->aggregator, "failed during the recording", err);
     wp_child_signal(&recording->collector, SIGTERM);
+    if (recording->options->release || strcmp(recording->release, WP_RELEASE_UNVERSIONED) != 0)
+        wp_command_commit(&recording->commit, recording->release); /* while the collector ends */
     int rc = await(recording, &recording->collector, -1, DRAIN_LIMIT, err);
     if (!rc)
         rc = check_collector(recording, err);

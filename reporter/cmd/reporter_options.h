@@ -21,7 +21,7 @@ struct wp_reporter_options {
     const char *system_window;                     /* likewise */
     enum wp_format format;
     struct wp_export_choice tables; /* of csv and ndjson */
-    bool format_given, is_single, is_gzipped, has_own_pages, quiet;
+    bool format_given, is_single, is_gzipped, is_unsynced, has_own_pages, quiet;
     int wait_s; /* -1: as long as it takes */
     unsigned jobs;
     unsigned exemplar;               /* of perfetto; 0 none */

@@ -27,6 +27,7 @@ static int make_site(const struct wp_reporter_options *options, struct wp_site_r
         .canary = options->canary,
         .wait_s = options->wait_s,
         .is_gzipped = options->is_gzipped,
+        .is_unsynced = options->is_unsynced,
         .has_own_pages = options->has_own_pages,
         .system_window = options->system_window,
         .jobs = options->jobs,

@@ -580,7 +580,7 @@ int wp_site_write(const struct wp_site_options *options, struct wp_site_result *
     if (rc)
         return rc;
     rc = wp_tree_begin(&site.tree, options->out, options->wait_s, err);
-    site.tree.is_passing = options->known_order != NULL;
+    site.tree.is_unsynced = options->known_order || options->is_unsynced;
     if (!rc)
         rc = wp_site_reuse_begin(&site.reuse, options, &site.stores, &site.tree, err);
     if (!rc && !wp_site_reuse_all(&site.reuse, options, &site.tree, result))

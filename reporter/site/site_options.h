@@ -24,6 +24,7 @@ struct wp_site_options {
     const char *parts;               /* folder of sites of one release each (site_parts.h); NULL: none */
     int wait_s;         /* for another writer of the same site, then -EBUSY; 0 not at all, -1 as long as it takes */
     bool is_gzipped;    /* a .gz beside each file */
+    bool is_unsynced;   /* its files need not be on the disk when it is there */
     bool has_own_pages; /* see struct wp_page_context */
     const char *system_window; /* file of what all threads did (site_system.h), for the one release; NULL: none */
     unsigned jobs;             /* processes that make releases; 0 and 1: this one */

@@ -187,7 +187,7 @@ static void sync_files(const struct wp_site_tree *tree, int (*sync)(int fd))
  * too. */
 static void sync_fresh(const struct wp_site_tree *tree)
 {
-    if (tree->is_passing)
+    if (tree->is_unsynced)
         return;
     if (tree->written > FEW_FILES || tree->changed.failed) {
         sync_path(tree->fresh, syncfs);

@@ -2,6 +2,7 @@
 #include "reporter/site/site_reuse.h"
 
 #include "common/clock.h"
+#include "common/path.h"
 #include "common/strings.h"
 
 #include <errno.h>
@@ -11,6 +12,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+
+#define BOOT_BYTES 64u
 
 static uint64_t mix(uint64_t hash, const void *bytes, size_t size)
 {
@@ -23,6 +26,16 @@ static uint64_t mix(uint64_t hash, const void *bytes, size_t size)
 static uint64_t mix_text(uint64_t hash, const char *text)
 {
     return mix(hash, text ? text : "\1", text ? strlen(text) + 1 : 1);
+}
+
+/* Files that nobody has synced are whole until the machine is started again. */
+static uint64_t mix_boot(uint64_t hash)
+{
+    struct wp_buffer boot = {0};
+    wp_file_read("/proc/sys/kernel/random/boot_id", BOOT_BYTES, &boot, NULL);
+    hash = mix(hash, boot.data, boot.size);
+    wp_buffer_fini(&boot);
+    return hash;
 }
 
 /* Of the program and all that was asked of it. Another build may write other pages: its file says which one it is, on
@@ -52,6 +65,8 @@ uint64_t wp_site_reuse_key(const struct wp_site_options *options)
     hash = mix(hash, compare, sizeof(*compare)); /* plain numbers; padding may only cost a run */
     hash = mix(hash, &options->is_gzipped, sizeof(options->is_gzipped));
     hash = mix(hash, &options->has_own_pages, sizeof(options->has_own_pages));
+    if (options->is_unsynced)
+        hash = mix_boot(hash);
     hash = mix_text(hash, options->system_window);
     if (options->system_window && !stat(options->system_window, &st)) {
         hash = mix(hash, &st.st_mtim, sizeof(st.st_mtim));

@@ -19,7 +19,7 @@ struct wp_site_tree {
     uint64_t settled_ns;       /* folders that last changed before that have all their files; 0: not known of any */
     size_t kept_until;         /* where wp_tree_keep is in `before` */
     size_t written, kept;
-    bool is_passing; /* of another process' work, and gone with it: it need not be on the disk */
+    bool is_unsynced; /* its files need not be on the disk when it is published */
 };
 
 #endif

@@ -203,6 +203,11 @@ void wp_store_set_map_size(struct wp_store *store, size_t bytes)
     store->map_size = bytes;
 }
 
+void wp_store_set_unsynced(struct wp_store *store)
+{
+    store->is_unsynced = true;
+}
+
 static int compare_names(const void *left, const void *right)
 {
     return strcmp(*(char *const *)left, *(char *const *)right);

@@ -35,6 +35,9 @@ int wp_store_upkeep(struct wp_store *store, struct wp_error *err);
 const char *wp_store_root(const struct wp_store *store);
 /* Address space of environments that are opened from now on (default 1 GiB); they grow by themselves. */
 void wp_store_set_map_size(struct wp_store *store, size_t bytes);
+/* What is written from now on does not wait for the disk: the machine's crash, not the process', can ruin it until
+ * somebody syncs data.mdb. For a store that is made anew then; before the first transaction. */
+void wp_store_set_unsynced(struct wp_store *store);
 /* Sorted release ids; free each and the array. Each is opened to see that it holds something. */
 int wp_store_releases(struct wp_store *store, char ***releases, size_t *count, struct wp_error *err);
 /* The same; those that `is_known` knows to hold something are not opened. NULL: none is known. */

@@ -26,6 +26,7 @@ struct wp_env {
 struct wp_store {
     char *root;
     size_t map_size;         /* bytes of a new environment's map */
+    bool is_unsynced;        /* nobody relies on it after a crash of the machine */
     bool is_guarded;         /* for reading: environments are walked through before they are believed */
     int shard_fd, upkeep_fd; /* locks (storage/env/store_lock.h), -1: not held */
     pthread_mutex_t lock;    /* over envs and the fields of each */

@@ -89,9 +89,8 @@ static int prepare_folder(
     if (!write)
         return wp_error_set(err, -ENOENT, "store '%s' has no release '%s'", store->root, release);
     rc = wp_path_make(path, err);
-    return rc
-        ? rc
-        : wp_name_sync(path, err); /* what will be acknowledged must be found there after a crash of the machine */
+    /* What will be acknowledged must be found there after a crash of the machine. */
+    return rc || store->is_unsynced ? rc : wp_name_sync(path, err);
 }
 
 /* LMDB would end the process that reads a ruined file. A writer has no time to read all of it. */
@@ -169,7 +168,7 @@ static int make_data(const struct wp_store *store, const char *folder, struct wp
         mdb_rc = mdb_env_set_mapsize(env, store->map_size);
     if (!mdb_rc)
         mdb_rc = mdb_env_open(env, self, MDB_NOSUBDIR | MDB_NOLOCK, 0664);
-    if (!mdb_rc)
+    if (!mdb_rc && !store->is_unsynced)
         mdb_rc = mdb_env_sync(env, 1);
     mdb_env_close(env);
     bool is_linked =
@@ -177,7 +176,13 @@ static int make_data(const struct wp_store *store, const char *folder, struct wp
     close(fd);
     if (mdb_rc)
         return wp_env_error(err, mdb_rc, "cannot make the environment", store, strrchr(folder, '/') + 1);
-    return is_linked ? wp_folder_sync(folder, err) : 0;
+    return is_linked && !store->is_unsynced ? wp_folder_sync(folder, err) : 0;
+}
+
+/* NOTLS: transactions belong to handles, not to threads. */
+static unsigned flags_of(const struct wp_store *store, bool write)
+{
+    return MDB_NOTLS | (write ? 0 : MDB_RDONLY) | (write && store->is_unsynced ? MDB_NOSYNC : 0);
 }
 
 static void close_env(struct wp_env *env)
@@ -219,8 +224,8 @@ static int open_files(const struct wp_store *store, struct wp_env *env, bool wri
         mdb_rc = mdb_env_set_maxreaders(env->mdb, READERS);
     if (!mdb_rc)
         mdb_rc = mdb_env_set_mapsize(env->mdb, store->map_size);
-    if (!mdb_rc) /* NOTLS: transactions belong to handles, not to threads */
-        mdb_rc = mdb_env_open(env->mdb, path, MDB_NOTLS | (write ? 0 : MDB_RDONLY), 0664);
+    if (!mdb_rc)
+        mdb_rc = mdb_env_open(env->mdb, path, flags_of(store, write), 0664);
     if (!mdb_rc)
         mdb_rc = mdb_reader_check(env->mdb, &dead); /* readers that were killed hold back pages */
     if (!mdb_rc)
