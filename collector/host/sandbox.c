@@ -367,6 +367,7 @@ static const struct {
     {SCMP_SYS(bpf), 0, BPF_MAP_DELETE_ELEM},
     {SCMP_SYS(bpf), 0, BPF_MAP_GET_NEXT_KEY},
     {SCMP_SYS(bpf), 0, BPF_MAP_LOOKUP_BATCH},
+    {SCMP_SYS(bpf), 0, BPF_MAP_UPDATE_BATCH},
     {SCMP_SYS(bpf), 0, BPF_LINK_DETACH},
     {SCMP_SYS(bpf), 0, BPF_OBJ_GET_INFO_BY_FD},
     {SCMP_SYS(bpf), 0, BPF_ITER_CREATE}, /* a window begins: what threads there are */

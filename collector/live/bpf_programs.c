@@ -155,9 +155,8 @@ static void set_options(struct wp_programs *p, const struct wp_source_bpf_option
 /* The kernel's answer; -EAGAIN: another try without a thread says more, or does without one. */
 static int load_object(struct wp_programs *p, struct wp_error *err)
 {
-    int rc = wp_parallel_load_target(&p->largest, p->object->progs.wp_switch);
-    if (!rc)
-        rc = wakepath_bpf__load(p->object);
+    wp_parallel_load_set_types(&p->largest, wp_probe_types(p->probe));
+    int rc = wakepath_bpf__load(p->object);
     int refused = wp_parallel_load_finish(&p->largest);
     if ((rc || refused) && p->largest.is_started)
         return -EAGAIN;
@@ -242,7 +241,8 @@ static int attach_samples(struct wp_programs *p, uint32_t frequency_hz, struct w
 
 static int attach_one(struct wp_programs *p, struct bpf_program *program, struct wp_error *err)
 {
-    bool has_handler = program == p->object->progs.wp_switch; /* of ours, as libbpf knows none to attach it by */
+    bool has_handler = bpf_program__type(program) == BPF_PROG_TYPE_TRACING && /* parallel_load.h */
+        bpf_program__expected_attach_type(program) == BPF_TRACE_RAW_TP;
     if (p->link_count == LINKS)
         return wp_error_set(err, -E2BIG, "too many programs");
     struct bpf_link *link = has_handler ? bpf_program__attach_trace(program) : bpf_program__attach(program);

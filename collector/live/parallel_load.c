@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/live/parallel_load.h"
 
+#include "collector/live/kernel_btf.h"
+
 #include <bpf/bpf.h>
+#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +14,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SWITCHES "sched_switch"
+#define TRACEPOINTS "tp_btf/"
+#define SWITCHES TRACEPOINTS "sched_switch"
+#define NAME_ROOM 128u
 
 struct wp_parallel_work {
     pthread_t thread;
@@ -67,14 +72,32 @@ static struct wp_parallel_work *make_work(
     return work;
 }
 
+static bool is_tracepoint(const struct bpf_program *program)
+{
+    return !strncmp(bpf_program__section_name(program), TRACEPOINTS, strlen(TRACEPOINTS));
+}
+
+/* libbpf leaves that to who has a handler. */
+static int set_tracepoint(
+    const struct wp_parallel_target *target, const struct bpf_program *program, struct bpf_prog_load_opts *options)
+{
+    char type[NAME_ROOM];
+    snprintf(type, sizeof(type), "btf_trace_%s", bpf_program__section_name(program) + strlen(TRACEPOINTS));
+    options->attach_btf_id = target->types ? wp_kernel_btf_find(target->types, type, BTF_KIND_TYPEDEF) : 0;
+    return options->attach_btf_id ? 0 : -ESRCH;
+}
+
 /* libbpf is about to load the program. What cannot be handed over, it loads itself. */
 static int prepare(struct bpf_program *program, struct bpf_prog_load_opts *options, long cookie)
 {
     static struct bpf_insn stub[] = {
         {.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0}, {.code = BPF_JMP | BPF_EXIT}};
     struct wp_parallel_target *target = (struct wp_parallel_target *)cookie;
-    if (options->fd_array || target->work) /* libbpf frees that when it has loaded its last program */
-        return 0;
+    int rc = is_tracepoint(program) ? set_tracepoint(target, program, options) : 0;
+    bool is_large = !is_tracepoint(program) || !strcmp(bpf_program__section_name(program), SWITCHES);
+    if (rc || !is_large || options->fd_array ||
+        target->work) /* libbpf frees that when it has loaded its last program */
+        return rc;
     struct wp_parallel_work *work = make_work(target, program, options);
     if (!work || pthread_create(&work->thread, NULL, load_program, work)) {
         free(work);
@@ -99,7 +122,7 @@ void wp_parallel_load_open(struct wp_parallel_load *load, const char *license)
         enum bpf_prog_type type;
         enum bpf_attach_type attach;
     } kinds[WP_PARALLEL_LOADS] = {
-        {"tp_btf/" SWITCHES, BPF_PROG_TYPE_TRACING, BPF_TRACE_RAW_TP}, {"perf_event", BPF_PROG_TYPE_PERF_EVENT, 0}};
+        {"tp_btf+", BPF_PROG_TYPE_TRACING, BPF_TRACE_RAW_TP}, {"perf_event", BPF_PROG_TYPE_PERF_EVENT, 0}};
     pthread_once(&once, keep_list);
     *load = (struct wp_parallel_load){.is_started = false};
     for (unsigned i = 0; i < WP_PARALLEL_LOADS; i++) {
@@ -110,9 +133,10 @@ void wp_parallel_load_open(struct wp_parallel_load *load, const char *license)
     }
 }
 
-int wp_parallel_load_target(const struct wp_parallel_load *load, struct bpf_program *program)
+void wp_parallel_load_set_types(struct wp_parallel_load *load, const struct wp_kernel_btf *types)
 {
-    return load->targets[0].handler < 0 ? 0 : bpf_program__set_attach_target(program, 0, SWITCHES);
+    for (unsigned i = 0; i < WP_PARALLEL_LOADS; i++)
+        load->targets[i].types = types;
 }
 
 /* In the place of the two instructions, if libbpf came to load them. */

@@ -4,21 +4,24 @@
 /*
  * Has the kernel verify the largest programs in threads of their own while libbpf loads the others: two programs are
  * most of what verification takes. libbpf hands a program over when all are relocated and the maps exist
- * (libbpf_prog_handler_opts.prog_prepare_load_fn), and loads two instructions in its place.
+ * (libbpf_prog_handler_opts.prog_prepare_load_fn), and loads two instructions in its place. Tracepoints are found in an
+ * index of the kernel's types, not in all of them.
  *
- * The order: open, bpf_object__open, target, bpf_object__load, finish. libbpf's list of handlers is the process': one
- * of these at a time.
+ * The order: open, bpf_object__open, set types, bpf_object__load, finish. libbpf's list of handlers is the process':
+ * one of these at a time.
  */
 #include <stdbool.h>
 
 struct bpf_program;
+struct wp_kernel_btf;
 
 #define WP_PARALLEL_LOADS 2u
 
 /* One program. */
 struct wp_parallel_target {
-    const char *license; /* borrowed */
-    int handler;         /* libbpf's number; -1: none */
+    const char *license;               /* borrowed */
+    const struct wp_kernel_btf *types; /* borrowed */
+    int handler;                       /* libbpf's number; -1: none */
     struct wp_parallel_work *work;
 };
 
@@ -27,12 +30,12 @@ struct wp_parallel_load {
     bool is_started; /* of at least one */
 };
 
-/* Takes over the programs of sections "tp_btf/sched_switch" and "perf_event" of objects that are opened from now on.
- * Without memory, or a libbpf that takes handlers, they are loaded as all others are. */
+/* Takes over the programs of tracepoints ("tp_btf/") and of samples of objects that are opened from now on: of the
+ * former bpf_program__attach knows nothing then, and bpf_program__attach_trace is their way. Without memory, or a
+ * libbpf that takes handlers, they are loaded as all others are. */
 void wp_parallel_load_open(struct wp_parallel_load *load, const char *license);
-/* Says which tracepoint the program of "tp_btf/sched_switch" is attached to: libbpf leaves that to who has a handler.
- * 0 or -errno. */
-int wp_parallel_load_target(const struct wp_parallel_load *load, struct bpf_program *program);
+/* What tracepoints are found in; they stay until it is loaded. */
+void wp_parallel_load_set_types(struct wp_parallel_load *load, const struct wp_kernel_btf *types);
 /* After bpf_object__load, whether it failed or not: waits for the threads. 0, and the descriptors of libbpf's programs
  * are those of the loaded ones; or why the kernel refused one. A second call does nothing. */
 int wp_parallel_load_finish(struct wp_parallel_load *load);

@@ -2,6 +2,7 @@
 #include "collector/live/probe.h"
 
 #include "collector/host/sample_event.h"
+#include "collector/live/kernel_btf.h"
 
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
@@ -101,7 +102,8 @@ static const struct {
 };
 
 struct wp_probe {
-    struct btf *btf;
+    struct wp_kernel_btf *types;
+    const struct btf *btf; /* theirs */
     struct wp_probe_fact facts[FACTS];
     const char *left_out; /* borrowed; NULL: none */
     bool is_tried;        /* a program at a function */
@@ -129,10 +131,10 @@ static bool has_tracepoint(const struct wp_probe *p, const char *name, struct wp
 {
     char type[128];
     snprintf(type, sizeof(type), "btf_trace_%s", name);
-    int id = btf__find_by_name_kind(p->btf, type, BTF_KIND_TYPEDEF);
-    if (id <= 0)
+    uint32_t id = wp_kernel_btf_find(p->types, type, BTF_KIND_TYPEDEF);
+    if (!id)
         return lacks(choice, "no tracepoint %s", name);
-    const struct btf_type *pointer = btf__type_by_id(p->btf, btf__type_by_id(p->btf, (uint32_t)id)->type);
+    const struct btf_type *pointer = btf__type_by_id(p->btf, btf__type_by_id(p->btf, id)->type);
     if (!pointer || !has_arguments(p, name, (int)pointer->type, 1)) /* the first one is the tracepoint's own */
         return lacks(choice, "the tracepoint %s has other arguments", name);
     return true;
@@ -143,10 +145,10 @@ static int try_function(struct wp_probe *p)
 {
     static const struct bpf_insn nothing[] = {
         {.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 0, .imm = 0}, {.code = BPF_JMP | BPF_EXIT}};
-    int id = btf__find_by_name_kind(p->btf, "bpf_fentry_test1", BTF_KIND_FUNC);
-    if (id <= 0)
+    uint32_t id = wp_kernel_btf_find(p->types, "bpf_fentry_test1", BTF_KIND_FUNC);
+    if (!id)
         return 0; /* attaching will tell */
-    LIBBPF_OPTS(bpf_prog_load_opts, options, .expected_attach_type = BPF_TRACE_FENTRY, .attach_btf_id = (uint32_t)id);
+    LIBBPF_OPTS(bpf_prog_load_opts, options, .expected_attach_type = BPF_TRACE_FENTRY, .attach_btf_id = id);
     int fd =
         bpf_prog_load(BPF_PROG_TYPE_TRACING, "wp_try", "GPL", nothing, sizeof(nothing) / sizeof(nothing[0]), &options);
     if (fd < 0)
@@ -161,10 +163,10 @@ static int try_function(struct wp_probe *p)
 
 static bool has_function(struct wp_probe *p, const char *name, struct wp_probe_choice *choice)
 {
-    int id = btf__find_by_name_kind(p->btf, name, BTF_KIND_FUNC);
-    if (id <= 0)
+    uint32_t id = wp_kernel_btf_find(p->types, name, BTF_KIND_FUNC);
+    if (!id)
         return lacks(choice, "no function %s", name);
-    if (!has_arguments(p, name, (int)btf__type_by_id(p->btf, (uint32_t)id)->type, 0))
+    if (!has_arguments(p, name, (int)btf__type_by_id(p->btf, id)->type, 0))
         return lacks(choice, "the function %s has other arguments", name);
     if (!p->is_tried)
         p->function_rc = try_function(p);
@@ -174,8 +176,8 @@ static bool has_function(struct wp_probe *p, const char *name, struct wp_probe_c
 
 static bool has_helper(const struct wp_probe *p, const char *name, struct wp_probe_choice *choice)
 {
-    int id = btf__find_by_name_kind(p->btf, "bpf_func_id", BTF_KIND_ENUM);
-    const struct btf_type *type = id > 0 ? btf__type_by_id(p->btf, (uint32_t)id) : NULL;
+    uint32_t id = wp_kernel_btf_find(p->types, "bpf_func_id", BTF_KIND_ENUM);
+    const struct btf_type *type = id ? btf__type_by_id(p->btf, id) : NULL;
     char wanted[64];
     snprintf(wanted, sizeof(wanted), "BPF_FUNC_%s", name + strlen("bpf_"));
     for (unsigned i = 0; type && i < btf_vlen(type); i++) {
@@ -189,15 +191,14 @@ static bool has_helper(const struct wp_probe *p, const char *name, struct wp_pro
 /* A function that the kernel lets programs call. */
 static bool has_kfunc(const struct wp_probe *p, const char *name, struct wp_probe_choice *choice)
 {
-    return btf__find_by_name_kind(p->btf, name, BTF_KIND_FUNC) > 0 ||
-        lacks(choice, "no function %s for programs", name);
+    return wp_kernel_btf_find(p->types, name, BTF_KIND_FUNC) || lacks(choice, "no function %s for programs", name);
 }
 
 /* Does the kernel find the variable? It may have a type and no address. */
-static int try_variable(int id)
+static int try_variable(uint32_t id)
 {
     const struct bpf_insn look[] = {
-        {.code = BPF_LD | BPF_DW | BPF_IMM, .dst_reg = 1, .src_reg = BPF_PSEUDO_BTF_ID, .imm = id}, {0},
+        {.code = BPF_LD | BPF_DW | BPF_IMM, .dst_reg = 1, .src_reg = BPF_PSEUDO_BTF_ID, .imm = (int32_t)id}, {0},
         {.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 0, .imm = 0}, {.code = BPF_JMP | BPF_EXIT}};
     int fd = bpf_prog_load(BPF_PROG_TYPE_RAW_TRACEPOINT, "wp_try", "GPL", look, sizeof(look) / sizeof(look[0]), NULL);
     if (fd >= 0)
@@ -223,8 +224,8 @@ static int64_t offset_in(const struct wp_probe *p, uint32_t id, const char *name
 
 static int64_t member_offset(const struct wp_probe *p, const char *structure, const char *name)
 {
-    int id = btf__find_by_name_kind(p->btf, structure, BTF_KIND_STRUCT);
-    return id > 0 ? offset_in(p, (uint32_t)id, name, 2) : -1;
+    uint32_t id = wp_kernel_btf_find(p->types, structure, BTF_KIND_STRUCT);
+    return id ? offset_in(p, id, name, 2) : -1;
 }
 
 /* The count of contexts that a processor is in. A kernel that is preempted in soft interrupts has theirs elsewhere. */
@@ -238,8 +239,8 @@ static bool has_variable(const struct wp_probe *p, const char *name, struct wp_p
 {
     if (!is_count_of_all(p, name, choice))
         return false;
-    int id = btf__find_by_name_kind(p->btf, name, BTF_KIND_VAR);
-    if (id <= 0)
+    uint32_t id = wp_kernel_btf_find(p->types, name, BTF_KIND_VAR);
+    if (!id)
         return lacks(choice, "no variable %s of each processor", name);
     int rc = try_variable(id);
     return !rc ||
@@ -251,8 +252,8 @@ static bool has_variable(const struct wp_probe *p, const char *name, struct wp_p
 /* The offset of a variable among those of each processor; -1: there is none. */
 static int64_t percpu_offset(const struct wp_probe *p, const char *name)
 {
-    int id = btf__find_by_name_kind(p->btf, ".data..percpu", BTF_KIND_DATASEC);
-    const struct btf_type *section = id > 0 ? btf__type_by_id(p->btf, (uint32_t)id) : NULL;
+    uint32_t id = wp_kernel_btf_find(p->types, ".data..percpu", BTF_KIND_DATASEC);
+    const struct btf_type *section = id ? btf__type_by_id(p->btf, id) : NULL;
     for (unsigned i = 0; section && i < btf_vlen(section); i++) {
         const struct btf_var_secinfo *info = &btf_var_secinfos(section)[i];
         const char *found = btf__name_by_offset(p->btf, btf__type_by_id(p->btf, info->type)->name_off);
@@ -276,8 +277,7 @@ static bool has_iterator(const struct wp_probe *p, const char *name, struct wp_p
 {
     char type[64];
     snprintf(type, sizeof(type), "bpf_iter__%s", name);
-    return btf__find_by_name_kind(p->btf, type, BTF_KIND_STRUCT) > 0 ||
-        lacks(choice, "no iterator over every %s", name);
+    return wp_kernel_btf_find(p->types, type, BTF_KIND_STRUCT) || lacks(choice, "no iterator over every %s", name);
 }
 
 static bool has_samples(struct wp_probe_choice *choice)
@@ -292,7 +292,7 @@ static bool has_samples(struct wp_probe_choice *choice)
 static bool has_tree(const struct wp_probe *p, struct wp_probe_choice *choice)
 {
 #if defined(__x86_64__)
-    return btf__find_by_name_kind(p->btf, "maple_range_64", BTF_KIND_STRUCT) > 0 ||
+    return wp_kernel_btf_find(p->types, "maple_range_64", BTF_KIND_STRUCT) ||
         lacks(choice, "no %s of memory areas (Linux 6.1)", "maple tree");
 #else
     (void)p;
@@ -375,12 +375,15 @@ int wp_probe_create(struct wp_probe **probe, const char *left_out, struct wp_err
     if (!p)
         return wp_error_set(err, -ENOMEM, "out of memory");
     libbpf_set_print(NULL); /* it would write to stderr */
-    p->btf = btf__load_vmlinux_btf();
-    if (!p->btf) {
+    int rc = wp_kernel_btf_create(&p->types);
+    if (rc) {
         free(p);
-        return wp_error_set(err, -ENOENT,
-            "this kernel has no BTF (/sys/kernel/btf/vmlinux): it needs CONFIG_DEBUG_INFO_BTF=y; " NO_BPF);
+        return rc == -ENOMEM
+            ? wp_error_set(err, rc, "out of memory for the kernel's types")
+            : wp_error_set(err, rc,
+                  "this kernel has no BTF (/sys/kernel/btf/vmlinux): it needs CONFIG_DEBUG_INFO_BTF=y; " NO_BPF);
     }
+    p->btf = wp_kernel_btf_all(p->types);
     p->left_out = left_out;
     look_at_kernel(p);
     p->left_out = NULL;
@@ -392,7 +395,7 @@ void wp_probe_destroy(struct wp_probe *p)
 {
     if (!p)
         return;
-    btf__free(p->btf);
+    wp_kernel_btf_destroy(p->types);
     free(p);
 }
 
@@ -425,9 +428,14 @@ bool wp_probe_wants(const struct wp_probe *p, const char *section)
     return false;
 }
 
+const struct wp_kernel_btf *wp_probe_types(const struct wp_probe *p)
+{
+    return p->types;
+}
+
 bool wp_probe_has_count(const struct wp_probe *p)
 {
-    return btf__find_by_name_kind(p->btf, "__preempt_count", BTF_KIND_VAR) > 0;
+    return wp_kernel_btf_find(p->types, "__preempt_count", BTF_KIND_VAR);
 }
 
 int64_t wp_probe_count_offset(const struct wp_probe *p)

@@ -36,6 +36,7 @@ struct wp_probe_fact {
     struct wp_probe_choice choices[WP_PROBE_CHOICES];
 };
 
+struct wp_kernel_btf;
 struct wp_probe;
 
 /*
@@ -56,6 +57,8 @@ const struct wp_probe_fact *wp_probe_fact(const struct wp_probe *probe, unsigned
 const struct wp_probe_choice *wp_probe_used(const struct wp_probe_fact *fact);
 /* Is the program of this section (or the feature of this name) one to be used? */
 bool wp_probe_wants(const struct wp_probe *probe, const char *section);
+/* What it has looked at; borrowed. */
+const struct wp_kernel_btf *wp_probe_types(const struct wp_probe *probe);
 /* Does the kernel know a variable __preempt_count, whether it is to be used or not? */
 bool wp_probe_has_count(const struct wp_probe *probe);
 /* Where __preempt_count is from a processor's run queue on, in bytes; 0: the kernel does not say. */

@@ -5,11 +5,13 @@
 #include "common/buffer.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define SYMBOLS_LIMIT (8u << 20)
+#define BLOCK 16384u     /* bytes; the kernel gives a page at a time, stdio asks for a quarter of one */
 #define REACH (1u << 20) /* no function is longer: an address farther behind is in code that has no names */
 
 struct symbol {
@@ -76,13 +78,23 @@ static int by_address(const void *x, const void *y)
     return a->name < b->name ? -1 : a->name > b->name;
 }
 
+/* Without modules they come so. */
+static bool are_sorted(const struct wp_kernel_symbols *s)
+{
+    for (uint32_t i = 1; i < s->count; i++)
+        if (by_address(&s->symbols[i - 1], &s->symbols[i]) > 0)
+            return false;
+    return true;
+}
+
 int wp_kernel_symbols_read(struct wp_kernel_symbols **symbols, const char *path, struct wp_error *err)
 {
     FILE *file = fopen(path, "re");
     if (!file)
         return wp_error_errno(err, -errno, "cannot read '%s'", path);
     struct wp_kernel_symbols *s = calloc(1, sizeof(*s));
-    char line[1024];
+    char line[1024], block[BLOCK];
+    setvbuf(file, block, _IOFBF, sizeof(block));
     int rc = s ? wp_buffer_append(&s->texts, "", 1) : -ENOMEM;
     while (!rc && fgets(line, sizeof(line), file)) {
         line[strcspn(line, "\n")] = 0;
@@ -98,7 +110,8 @@ int wp_kernel_symbols_read(struct wp_kernel_symbols **symbols, const char *path,
         wp_kernel_symbols_destroy(s);
         return rc;
     }
-    qsort(s->symbols, s->count, sizeof(*s->symbols), by_address);
+    if (!are_sorted(s))
+        qsort(s->symbols, s->count, sizeof(*s->symbols), by_address);
     *symbols = s;
     return 0;
 }

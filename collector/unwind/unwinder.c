@@ -26,6 +26,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#define PAGES_AT_ONCE 32u
 #define QUEUE 4096u
 #define FILES 16384u /* as many as the kernel side has room for */
 #define WORKERS 3u
@@ -71,9 +72,12 @@ struct wp_unwinder {
     bool is_over, winds_down;
 };
 
+/* Pages on their way into the kernel: a call for each costs as much as the page. */
 struct sink {
     struct wp_unwinder *unwinder;
-    uint32_t object;
+    uint32_t object, count;
+    struct wp_unwind_place places[PAGES_AT_ONCE];
+    struct wp_unwind_page pages[PAGES_AT_ONCE];
 };
 
 enum asker { ASKER_CACHE, ASKER_LEARNER, ASKER_STACK };
@@ -125,14 +129,24 @@ static void forget(void *context, const struct wp_unwind_file *file)
     pthread_mutex_unlock(&u->lock);
 }
 
+static int flush_pages(struct sink *sink)
+{
+    LIBBPF_OPTS(bpf_map_batch_opts, options, .elem_flags = BPF_ANY);
+    uint32_t count = sink->count;
+    sink->count = 0;
+    return count ? bpf_map_update_batch(sink->unwinder->options.pages_fd, sink->places, sink->pages, &count, &options)
+                 : 0;
+}
+
 static int put_page(void *context, uint32_t number, const struct wp_unwind_page *page)
 {
-    const struct sink *sink = context;
-    struct wp_unwind_place place = {sink->object, number};
+    struct sink *sink = context;
     if (__atomic_load_n(&sink->unwinder->is_over, __ATOMIC_RELAXED) ||
         __atomic_load_n(&sink->unwinder->winds_down, __ATOMIC_RELAXED))
         return -ECANCELED; /* the end does not wait for thousands of pages, which nobody reads */
-    return bpf_map_update_elem(sink->unwinder->options.pages_fd, &place, page, BPF_ANY);
+    sink->places[sink->count] = (struct wp_unwind_place){sink->object, number};
+    sink->pages[sink->count++] = *page;
+    return sink->count == PAGES_AT_ONCE ? flush_pages(sink) : 0;
 }
 
 /* A host that compiles meets one such object after the other. `path` NULL: at the end. */
@@ -153,17 +167,27 @@ static void tell_unfit(struct wp_unwinder *u, const char *path)
             path ? path : "-");
 }
 
-/* The number of pages that were put. */
-static uint32_t put_pages(struct sink sink, const struct wp_unwind_rows *rows, const char *path, const char *from)
+static int put_rows(struct sink *sink, const struct wp_unwind_rows *rows, struct wp_unwind_stats *stats)
 {
-    struct wp_unwinder *u = sink.unwinder;
+    sink->count = 0;
+    int rc = wp_unwind_rows_pages(rows, put_page, sink, stats);
+    return rc ? rc : flush_pages(sink);
+}
+
+/* The number of pages that were put. */
+static uint32_t put_pages(
+    struct wp_unwinder *u, uint32_t object, const struct wp_unwind_rows *rows, const char *path, const char *from)
+{
+    struct sink sink;
     struct wp_unwind_stats stats;
     uint64_t start = wp_clock_ns();
-    int rc = wp_unwind_rows_pages(rows, put_page, &sink, &stats);
+    sink.unwinder = u;
+    sink.object = object;
+    int rc = put_rows(&sink, rows, &stats);
     if (rc == -E2BIG) {
         if (wp_unwind_objects_make_room(u->objects))
             wp_log(u->options.logger, WP_LOG_INFO, "removed the oldest unwind rows to make room file=%s", path);
-        rc = wp_unwind_rows_pages(rows, put_page, &sink, &stats); /* the other worker may just have made room */
+        rc = put_rows(&sink, rows, &stats); /* the other worker may just have made room */
     }
     if (rc && rc != -ECANCELED)
         tell_unfit(u, path);
@@ -189,7 +213,7 @@ static uint32_t read_object(struct wp_unwinder *u, struct job *job, const struct
         wp_log(u->options.logger, WP_LOG_DEBUG, "unwind rows are read file=%s us=%llu", job->path,
             (unsigned long long)((wp_clock_ns() - start) / 1000));
         number = wp_unwind_objects_number(u->objects);
-        uint32_t pages = put_pages((struct sink){u, number}, rows, job->path, is_cached ? "cache" : "file");
+        uint32_t pages = put_pages(u, number, rows, job->path, is_cached ? "cache" : "file");
         if (id)
             wp_unwind_objects_add(u->objects, *id, number, pages);
     }
@@ -221,7 +245,7 @@ static void tell_vdso(struct wp_unwinder *u)
     unsigned long vdso = getauxval(AT_SYSINFO_EHDR);
     if (!vdso || wp_unwind_rows_parse(&rows, (const void *)vdso, VDSO_BYTES, NULL))
         return;
-    put_pages((struct sink){u, WP_UNWIND_VDSO}, rows, "[vdso]", "memory");
+    put_pages(u, WP_UNWIND_VDSO, rows, "[vdso]", "memory");
     wp_unwind_rows_destroy(rows);
 }
 
