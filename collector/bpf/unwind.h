@@ -287,6 +287,24 @@ static __always_inline long step_register(struct walk *w, __s64 offset)
     return 0;
 }
 
+/* Go's g, with its gobuf (runtime/runtime2.go): where it goes on, and itself. */
+enum { GOROUTINE_SP = 56, GOROUTINE_PC = 64, GOROUTINE_SELF = 72 };
+
+/* The stack goes on in the goroutine that mcall has left last (runtime/asm_amd64.s), which it keeps at sp; 0: it is
+ * none. Not static: as tree_step. */
+__noinline int enter_goroutine(struct walk *w)
+{
+    __u64 goroutine, self, sp, ip;
+    if (!w || w->is_exact || !read_word(w, w->sp, &goroutine) || !goroutine || goroutine & 7 ||
+        !read_word(w, goroutine + GOROUTINE_SELF, &self) || self != goroutine ||
+        !read_word(w, goroutine + GOROUTINE_SP, &sp) || !read_word(w, goroutine + GOROUTINE_PC, &ip) || !ip)
+        return 0;
+    w->sp = sp;
+    w->ip = ip;
+    w->bp = 0; /* its frames are found by sp */
+    return 1;
+}
+
 static __always_inline long step_row(struct walk *w, struct wp_unwind_row row)
 {
     __s64 offset = (__s16)row.cfa >> 3 << 3; /* the low bits are the kind */
@@ -311,6 +329,8 @@ static __always_inline long step_row(struct walk *w, struct wp_unwind_row row)
     case WP_CFA_SIGNAL:
         return step_signal(w);
     case WP_CFA_END:
+        if (row.cfa == WP_CFA_GOROUTINE && enter_goroutine(w))
+            return 0;
         w->end = WP_UNWIND_COMPLETE;
         return 1;
     case WP_CFA_DI:

@@ -38,6 +38,10 @@ enum wp_cfa {
     WP_CFA_DI      /* the caller is in di (arm64: x30) and sp + offset its stack: glibc's vfork; a leaf on arm64 */
 };
 
+/* WP_CFA_END of code that Go's scheduler runs behind, on a stack of its own: the goroutine that it left stands at sp.
+ */
+#define WP_CFA_GOROUTINE ((wp_u16)(1u << 3 | WP_CFA_END))
+
 /*
  * CFA = sp + an offset that has no room in `cfa`, as compilers of large languages make frames of 32 KiB and more: kind
  * WP_CFA_NONE with high bits that are not 0, nine of them the offset / 8 from bit 16 on, plus 1, with `bp` the lower

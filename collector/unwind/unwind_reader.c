@@ -239,17 +239,22 @@ static int read_eh_frame(struct reader *r, Elf *elf, const GElf_Phdr *table)
     return rc;
 }
 
-/* Go's own tracebacks end here too: these begin a stack, or leave one for another (runtime/traceback.go of Go 1.19). */
-static bool is_top(const char *name)
+/* Go's own tracebacks end here too: these begin a stack, or leave one for another (runtime/traceback.go of Go 1.19). 0:
+ * it is another function. */
+static uint16_t end_of(const char *name)
 {
-    static const char *const names[] = {"runtime.mcall", "runtime.mstart", "runtime.goexit", "runtime.rt0_go",
-        "runtime.morestack", "runtime.clone", "runtime.systemstack"};
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        size_t size = strlen(names[i]);
-        if (!strncmp(name, names[i], size) && (!name[size] || !strcmp(name + size, ".abi0")))
-            return true;
+    static const struct {
+        const char *name;
+        uint16_t end;
+    } tops[] = {{"runtime.mcall", WP_CFA_GOROUTINE}, {"runtime.mstart", WP_CFA_END}, {"runtime.goexit", WP_CFA_END},
+        {"runtime.rt0_go", WP_CFA_END}, {"runtime.morestack", WP_CFA_END}, {"runtime.clone", WP_CFA_END},
+        {"runtime.systemstack", WP_CFA_END}};
+    for (size_t i = 0; i < sizeof(tops) / sizeof(tops[0]); i++) {
+        size_t size = strlen(tops[i].name);
+        if (!strncmp(name, tops[i].name, size) && (!name[size] || !strcmp(name + size, ".abi0")))
+            return tops[i].end;
     }
-    return false;
+    return 0;
 }
 
 static void end_at_tops(struct reader *r)
@@ -264,9 +269,10 @@ static void end_at_tops(struct reader *r)
             GElf_Sym symbol;
             const char *name =
                 gelf_getsym(data, (int)i, &symbol) ? elf_strptr(r->elf, header.sh_link, symbol.st_name) : NULL;
-            if (!name || !is_top(name))
+            uint16_t end = name ? end_of(name) : 0;
+            if (!end)
                 continue;
-            wp_unwind_rows_end(r->rows, symbol.st_value, symbol.st_size);
+            wp_unwind_rows_end(r->rows, symbol.st_value, symbol.st_size, end);
             found++;
         }
     }
@@ -317,8 +323,9 @@ static bool wants_go_function(void *context, uint64_t address)
 static int end_go_top(void *context, uint64_t address, uint64_t size, const char *name)
 {
     struct reader *r = context;
-    if (is_top(name))
-        wp_unwind_rows_end(r->rows, address, size);
+    uint16_t end = end_of(name);
+    if (end)
+        wp_unwind_rows_end(r->rows, address, size, end);
     return 0;
 }
 

@@ -88,14 +88,14 @@ int wp_unwind_rows_gap(struct wp_unwind_rows *r, uint64_t address)
     return add_row(r, address, WP_CFA_NONE, WP_BP_SAME);
 }
 
-void wp_unwind_rows_end(struct wp_unwind_rows *r, uint64_t address, uint64_t size)
+void wp_unwind_rows_end(struct wp_unwind_rows *r, uint64_t address, uint64_t size, uint16_t end)
 {
     uint64_t begin;
     if (!offset_of(r, address, &begin))
         return;
     for (uint32_t i = 0; i < r->count; i++)
         if (r->rows[i].offset >= begin && r->rows[i].offset - begin < size)
-            r->rows[i].cfa = WP_CFA_END;
+            r->rows[i].cfa = end;
 }
 
 static int by_offset(const void *x, const void *y)
@@ -242,7 +242,7 @@ struct kept_head {
     uint32_t count, row_bytes;
 };
 
-static const char kept_magic[8] = "WPROWS8";
+static const char kept_magic[8] = "WPROWS9";
 
 static uint64_t checksum(const uint8_t *bytes, size_t size)
 {

@@ -28,8 +28,8 @@ void wp_unwind_rows_load(struct wp_unwind_rows *rows, uint64_t address, uint64_t
 int wp_unwind_rows_add(struct wp_unwind_rows *rows, uint64_t address, const struct wp_unwind_row *rule);
 /* From there on there is no rule. */
 int wp_unwind_rows_gap(struct wp_unwind_rows *rows, uint64_t address);
-/* A function that has no caller. */
-void wp_unwind_rows_end(struct wp_unwind_rows *rows, uint64_t address, uint64_t size);
+/* A function that has no caller; `end`: WP_CFA_END, WP_CFA_GOROUTINE. */
+void wp_unwind_rows_end(struct wp_unwind_rows *rows, uint64_t address, uint64_t size, uint16_t end);
 /* What was added is found from now on. What is added later for a place takes its turn when this is called again. */
 void wp_unwind_rows_settle(struct wp_unwind_rows *rows);
 /* Whether there is a rule at an address. */

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The user stacks that the kernel side walks, held against gdb's as in zoo_test.py, of what other compilers, linkers and interpreters make; of each
 that is installed: zoo_languages_test.py FACTS_DUMP [TEST...]."""
-import os, shutil, sys, unittest
+import os, shutil, subprocess, sys, unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import zoo_test
@@ -70,6 +70,16 @@ begin
    R := Rest (5);
 end Zoo;
 """
+PARKED = """package main
+import "time"
+//go:noinline
+func waitTurn(turns chan int) { <-turns }
+func main() {
+    turns := make(chan int)
+    go func() { for { time.Sleep(20 * time.Millisecond); turns <- 1 } }()
+    for { waitTurn(turns) }
+}
+"""
 PERL = "sub rest { my $n = shift; select undef, undef, undef, 0.02 while !$n; 1 + rest($n - 1) } rest(5)"
 RUBY = "def rest(n) = n.zero? ? loop { sleep 0.02 } : 1 + rest(n - 1)\nrest(5)"
 PHP = "function rest($n) { while (!$n) usleep(20000); return 1 + rest($n - 1); } rest(5);"
@@ -112,6 +122,24 @@ class Languages(zoo_test.Zoo):
 
     def animals(self):
         return {name: make() for program, name, make in self.compiled() + self.interpreted() if shutil.which(program)}
+
+    @unittest.skipUnless(shutil.which("go"), "no Go (package golang-go)")
+    def test_a_thread_without_work_is_where_its_last_goroutine_waits(self):
+        program = self.made(("parked.go", PARKED), "go", "build")
+        process = subprocess.Popen([program], stdin=subprocess.DEVNULL)
+        try:
+            mine = zoo_test.watched([process.pid])
+        finally:
+            process.kill()
+            process.wait()
+        symbols = [line.split() for line in subprocess.run(["nm", "-S", program], capture_output=True, text=True, check=True).stdout.splitlines()]
+        places = {words[3]: range(int(words[0], 16) + 1, int(words[0], 16) + int(words[1], 16) + 1) for words in symbols if len(words) == 4}
+        stacks = [stack for stacks in mine.values() for stack in stacks]
+        waiting = [stack for stack in stacks if any(ip in places["main.waitTurn"] for ip in stack)]
+        self.assertGreater(len(waiting), zoo_test.LAST / 2, stacks[:3])
+        for stack in waiting:  # through the scheduler's own stack
+            self.assertTrue(any(ip in places["runtime.mcall"] for ip in stack))
+            self.assertTrue(any(ip in places["main.main"] for ip in stack))
 
 
 if __name__ == "__main__":
