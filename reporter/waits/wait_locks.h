@@ -10,7 +10,7 @@
 
 struct wp_lock_wait {
     const char *lock;        /* "cache_lock (orders)", "a lock in update_cache" */
-    const char *thread;      /* "orders in update_cache" */
+    const char *thread;      /* "orders in update_cache (orders.c:34)" */
     const char *lock_frame;  /* what finds it in the flame: its name there, ... */
     const char *thread_name; /* ... and the function's, or the process' */
     bool is_holder;          /* the lock waits for the thread, which holds it */
