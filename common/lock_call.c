@@ -19,7 +19,8 @@ static enum wp_lock_call call_of(const char *function)
         {"cond_", WP_LOCK_CALL_OTHER}, {"sem_wait", WP_LOCK_CALL_SEMAPHORE}, {"sem_timedwait", WP_LOCK_CALL_SEMAPHORE},
         {"sem_clockwait", WP_LOCK_CALL_SEMAPHORE}, {"join", WP_LOCK_CALL_OTHER}, {"barrier", WP_LOCK_CALL_OTHER},
         {"futex_park", WP_LOCK_CALL_OTHER}, {"Parker", WP_LOCK_CALL_OTHER}, {"notesleep", WP_LOCK_CALL_OTHER},
-        {"notetsleep", WP_LOCK_CALL_OTHER}};
+        {"notetsleep", WP_LOCK_CALL_OTHER}, {"WaitBarrier::wait", WP_LOCK_CALL_OTHER},
+        {"SafepointSynchronize::block", WP_LOCK_CALL_OTHER}};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
         if (strstr(function, rows[i].part))
             return rows[i].call;
@@ -53,7 +54,8 @@ static bool is_told(enum wp_lock_call *found, const char *function)
         bool is_told;
     } rows[] = {{"ObjectMonitor::wait", WP_LOCK_CALL_CONDITION, true},
         {"ConditionObject.await", WP_LOCK_CALL_CONDITION, true}, {"ConditionNode.block", WP_LOCK_CALL_CONDITION, true},
-        {"JavaThread::sleep", WP_LOCK_CALL_OTHER, true}, {"Parker::park", WP_LOCK_CALL_PARKED, false}};
+        {"JavaThread::sleep", WP_LOCK_CALL_OTHER, true}, {"VMThread::", WP_LOCK_CALL_OTHER, true},
+        {"Parker::park", WP_LOCK_CALL_PARKED, false}};
     if (wp_lock_call_language(function)) {
         *found = WP_LOCK_CALL_LOCK;
         return true;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/findings/cause_case.h"
 
+#include "reporter/findings/cause_holder.h"
+
 /* Kinds whose pieces are one a sleep, or one a message. */
 static bool is_counted(enum wp_cause_kind kind)
 {
@@ -40,7 +42,8 @@ struct wp_cause_case wp_cause_case(const struct wp_causes *causes, struct wp_fac
     of.call_size = wp_cause_call(facts, cause->sleep, &of.call);
     if (of.call_size && cause->kind != WP_CAUSE_KIND_UNENDED && cause->kind != WP_CAUSE_KIND_INTERRUPTED) {
         of.count = is_counted(cause->kind) ? cause->count : wp_cause_wakings(causes, facts, row, false);
-        of.threads = wp_cause_threads(causes, facts, cause->sleep);
+        if (cause->kind != WP_CAUSE_KIND_PAUSE && cause->kind != WP_CAUSE_KIND_GARBAGE) /* wherever they are stopped */
+            of.threads = wp_cause_threads(causes, facts, cause->sleep);
     }
     of.mean_ns = of.count ? cause->ns / of.count : 0;
     if (is_held)

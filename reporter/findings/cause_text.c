@@ -4,6 +4,8 @@
 #include "common/lock_call.h"
 #include "reporter/display/humanize.h"
 #include "reporter/facts/stack_text.h"
+#include "reporter/findings/cause_holder.h"
+#include "reporter/findings/pauses.h"
 #include "storage/report/report_read.h"
 
 #include <stdlib.h>
@@ -243,9 +245,34 @@ static const char *service_sentence(const struct text *t)
         meanwhile_text(t, "there", "there", "there it is in"));
 }
 
+/* "at a safepoint": by the innermost function of the layer that says it. */
+static const char *stopped_text(const struct text *t, uint32_t sleep)
+{
+    for (uint32_t at = sleep; at && style_at(t, at) != WP_STYLE_PROCESS; at = parent_of(t, at))
+        if (style_at(t, at) == WP_STYLE_USER && wp_pause_words(t->facts, at))
+            return wp_pause_words(t->facts, at);
+    return "by its runtime";
+}
+
+/* Of threads that their runtime stopped. */
+static const char *pause_sentence(const struct text *t)
+{
+    const struct wp_cause_fact *cause = t->of->cause;
+    const char *location = location_text(t, cause->sleep);
+    const char *operation = wp_cause_operation(t->causes, t->facts, t->of->row);
+    const char *what = cause->kind == WP_CAUSE_KIND_GARBAGE ? ", as its runtime collects garbage" : "";
+    if (*operation)
+        operation = wp_pool_printf(t->pool, " (`%s`)", wp_pool_clip(t->pool, operation, NAME_BYTES));
+    return wp_pool_printf(t->pool, "%s is stopped %s %s%s%s%s%s%s.", who_text(t, cause), amount_text(t, cause->ns),
+        stopped_text(t, cause->sleep), *what ? "" : operation, *location && cause->has_places ? ", longest" : "",
+        location, often_text(t), *what ? wp_pool_printf(t->pool, "%s%s", what, operation) : "");
+}
+
 static const char *garbage_sentence(const struct text *t)
 {
     const struct wp_cause_fact *cause = t->of->cause;
+    if (style_at(t, cause->sleep) == WP_STYLE_SLEEP)
+        return pause_sentence(t);
     return wp_pool_printf(t->pool, "%s collects garbage for %s%s.", who_text(t, cause), amount_text(t, cause->ns),
         location_text(t, cause->sleep));
 }
@@ -406,6 +433,8 @@ const char *wp_cause_sentence(const struct wp_cause_case *of)
         return other_sentence(&t, cause, "for messages on their way");
     case WP_CAUSE_KIND_SERVICE:
         return service_sentence(&t);
+    case WP_CAUSE_KIND_PAUSE:
+        return pause_sentence(&t);
     case WP_CAUSE_KIND_GARBAGE:
         return garbage_sentence(&t);
     case WP_CAUSE_KIND_NONE:
@@ -434,6 +463,8 @@ const char *wp_cause_key(enum wp_cause_kind kind)
         return "pool";
     case WP_CAUSE_KIND_SERVICE:
         return "waiting";
+    case WP_CAUSE_KIND_PAUSE:
+        return "pause";
     case WP_CAUSE_KIND_GARBAGE:
         return "garbage";
     case WP_CAUSE_KIND_INTERRUPTED:

@@ -3,8 +3,8 @@
 
 #include "common/intmap.h"
 #include "common/lock_call.h"
-#include "reporter/facts/frame_table.h"
 #include "reporter/findings/garbage.h"
+#include "reporter/findings/pauses.h"
 #include "storage/report/report_read.h"
 
 #include <stdlib.h>
@@ -110,6 +110,11 @@ bool wp_cause_is_semaphore(const struct wp_facts *facts, uint32_t sleep)
     return futex_call(facts, sleep) == WP_LOCK_CALL_SEMAPHORE;
 }
 
+bool wp_cause_is_condition(const struct wp_facts *facts, uint32_t sleep)
+{
+    return wp_lock_call_is_condition(futex_call(facts, sleep));
+}
+
 static bool is_condition_call(const char *function)
 {
     enum wp_lock_call call = WP_LOCK_CALL_UNKNOWN;
@@ -142,11 +147,15 @@ struct on_stack {
     uint32_t asked;         /* the outermost layer that a message, a socket or a pipe was waited for of */
     uint32_t deadlock;
     uint32_t garbage; /* of its layer, what collects garbage */
+    uint32_t stopper; /* of its layer, the runtime's function that stops the thread */
+    uint32_t pause;   /* the outermost sleep of all layers in which a runtime has stopped its thread */
     uint32_t role;    /* frame of the layer's outermost function of the program; 0 none yet */
     uint32_t below;   /* the sleep that the layer stands on, and that one's role */
     uint32_t below_role;
     uint32_t token;  /* ... if it reads what a thread of the same process writes into a pipe */
     bool is_worker;  /* its layer is a kernel thread's, which works for the sleep below */
+    bool is_runtime; /* its layer's thread works for its runtime alone, which does not stop it */
+    bool collects;   /* of all layers, garbage is collected in one */
     bool is_unended; /* the recording's end cut off sleeps that stand on it */
 };
 
@@ -199,6 +208,15 @@ static bool is_token(const struct wp_facts *facts, const struct on_stack *at, ui
     return is && size == 4 && !strncmp(call, "read", 4) && !nodes_differ(facts, at->process, node);
 }
 
+/* Whether the layer's thread sleeps until its runtime lets it go on: by the function it sleeps in, or who ends that. */
+static bool is_stopped(const struct wp_facts *facts, const struct on_stack *at, uint32_t sleep, uint32_t by)
+{
+    const char *lock;
+    bool is_known =
+        by ? at->role && wp_pause_is_thread(facts, by) && !nodes_differ(facts, at->process, by) : at->stopper;
+    return is_known && !at->is_runtime && is_futex(facts, sleep) && !wp_cause_is_lock(facts, sleep, &lock);
+}
+
 /* A layer begins. On a message it is a process that was asked. */
 static void look_process(struct on_stack *at, const struct wp_facts *facts, uint32_t node)
 {
@@ -210,19 +228,29 @@ static void look_process(struct on_stack *at, const struct wp_facts *facts, uint
     if (is_asked && !at->asked)
         at->asked = node;
     at->token = at->process && is_token(facts, at, node) ? at->sleep : 0;
+    if (!at->pause && at->process && is_stopped(facts, at, at->sleep, node))
+        at->pause = at->sleep;
     at->process = node;
     at->base = at->base ? at->base : node;
     at->below = is_other ? 0 : at->sleep;
     at->below_role = at->role;
-    at->role = at->sleep = 0;
+    at->role = at->sleep = at->stopper = 0;
     at->garbage = wp_garbage_is_thread(facts, node) ? node : 0;
+    at->collects = at->collects || at->garbage;
+    at->is_runtime = at->garbage || wp_pause_is_thread(facts, node);
 }
 
 static void look_function(struct on_stack *at, const struct wp_facts *facts, uint32_t node)
 {
-    if (!at->garbage && wp_garbage_is_function(facts, node))
+    bool is_collector = wp_garbage_is_function(facts, node), is_own = is_own_function(facts, node);
+    if (!at->garbage && is_collector)
         at->garbage = node;
-    if (at->role || !is_own_function(facts, node))
+    at->collects = at->collects || is_collector;
+    if (is_own)
+        at->stopper = 0; /* the program's own work, as in a finalizer */
+    else if (!at->stopper && (is_collector || wp_pause_words(facts, node)))
+        at->stopper = node;
+    if (at->role || !is_own)
         return;
     at->role = facts->flame.nodes[node].frame;
     enum wp_lock_call kind =
@@ -267,6 +295,8 @@ static void look_at_node(struct on_stack *on, const struct wp_facts *facts, uint
             (*lock || at->below ||
                 futex_call(facts, node) != WP_LOCK_CALL_INTERPRETER)) /* else it may wait for a thread's end */
             at->lock = node;
+        if (!at->pause && is_stopped(facts, at, node, 0))
+            at->pause = node;
         break;
     case WP_STYLE_WAIT:
         if (!at->deadlock && !strncmp(name, "deadlock:", 9))
@@ -306,6 +336,8 @@ static enum wp_cause_kind kind_of(const struct wp_facts *facts, const struct on_
         return WP_CAUSE_KIND_DEADLOCK;
     if (is_signal && cell->category != WP_DELIBERATE_SLEEP && at->sleep == parent && (!at->lock || at->lock == parent))
         return WP_CAUSE_KIND_INTERRUPTED;
+    if (at->pause && (!at->lock || at->pause <= at->lock) && runnable != at->pause)
+        return WP_CAUSE_KIND_PAUSE;
     if (at->lock && runnable != at->lock)
         return node == at->lock && cell->category == WP_TIMEOUT ? WP_CAUSE_KIND_TIMEOUT : WP_CAUSE_KIND_LOCK;
     if (at->pool && node != at->pool && runnable != at->pool)
@@ -350,6 +382,8 @@ static struct wp_intkey key_of(const struct wp_causes *causes, const struct wp_f
         return (struct wp_intkey){nodes[at->deadlock].frame, cause->kind};
     if (cause->kind == WP_CAUSE_KIND_LOCK && wp_cause_is_lock(facts, cause->sleep, &lock) && *lock)
         where = 0; /* one lock is one cause, wherever it is waited for */
+    else if (cause->kind == WP_CAUSE_KIND_PAUSE)
+        where = what = 0; /* nor does it matter where a thread happens to be when all are stopped */
     else if (cause->kind == WP_CAUSE_KIND_DISK || cause->kind == WP_CAUSE_KIND_GARBAGE ||
         ((cause->kind == WP_CAUSE_KIND_LOCK || cause->kind == WP_CAUSE_KIND_POOL ||
              cause->kind == WP_CAUSE_KIND_SERVICE) &&
@@ -371,11 +405,19 @@ static uint32_t sleep_of(const struct on_stack *at, enum wp_cause_kind kind)
         return at->pool;
     case WP_CAUSE_KIND_SERVICE:
         return at->service;
+    case WP_CAUSE_KIND_PAUSE:
+        return at->pause;
     case WP_CAUSE_KIND_GARBAGE:
         return at->garbage;
     default:
         return at->sleep;
     }
+}
+
+static bool is_same_place(const struct wp_causes *causes, const struct wp_facts *facts, uint32_t one, uint32_t other)
+{
+    const struct wp_flame_node *nodes = facts->flame.nodes;
+    return nodes[causes->locations[one]].frame == nodes[causes->locations[other]].frame;
 }
 
 static void add(struct wp_causes *causes, struct wp_facts *facts, struct wp_intmap *index, const struct on_stack *on,
@@ -398,6 +440,8 @@ static void add(struct wp_causes *causes, struct wp_facts *facts, struct wp_intm
     made.ns = cause->ns + cell->ns;
     made.has_threads = cause->has_threads ||
         (cause->ns && facts->flame.nodes[cause->process].frame != facts->flame.nodes[made.process].frame);
+    made.has_places = cause->has_places || (cause->ns && !is_same_place(causes, facts, cause->sleep, made.sleep));
+    made.collected_ns = cause->collected_ns + (at->collects ? cell->ns : 0);
     made.count = cause->count + cell->count;
     made.largest_ns = cell->ns;
     causes->cell_cause[cell - facts->flame.cells] = row + 1;
@@ -407,6 +451,18 @@ static void add(struct wp_causes *causes, struct wp_facts *facts, struct wp_intm
     cause->ns = made.ns;
     cause->count = made.count;
     cause->has_threads = made.has_threads;
+    cause->has_places = made.has_places;
+    cause->collected_ns = made.collected_ns;
+}
+
+/* What a runtime stops its threads for most of the time. */
+static void settle_pauses(struct wp_causes *causes)
+{
+    for (uint32_t i = 0; i < causes->count; i++) {
+        struct wp_cause_fact *cause = &causes->rows[i];
+        if (cause->kind == WP_CAUSE_KIND_PAUSE && cause->collected_ns >= cause->ns - cause->collected_ns)
+            cause->kind = WP_CAUSE_KIND_GARBAGE;
+    }
 }
 
 /* Of what one place waits for a disk with: all sleeps of one call, and of it those for one file. */
@@ -490,100 +546,8 @@ void wp_causes_build(struct wp_causes *causes, struct wp_facts *facts)
         for (uint32_t i = 0; i < flame->cell_count; i++)
             add(causes, facts, &index, on, &flame->cells[i]);
         choose_calls(causes, facts, on);
+        settle_pauses(causes);
     }
     wp_intmap_fini(&index);
     free(on);
-}
-
-/* --- who held it --- */
-
-/* Waits without a name of what they are for all look the same. */
-static bool is_same_wait(const struct wp_facts *facts, const struct wp_cause_fact *cause, uint32_t node)
-{
-    const char *lock;
-    return facts->flame.nodes[node].frame == facts->flame.nodes[cause->sleep].frame &&
-        (cause->kind != WP_CAUSE_KIND_LOCK || wp_cause_is_lock(facts, node, &lock));
-}
-
-/* The process node of the first layer above the topmost wait for that lock; 0: none is known. */
-static uint32_t holder_layer(
-    const struct wp_causes *causes, const struct wp_facts *facts, const struct wp_stack_walk *walk, uint32_t row)
-{
-    const struct wp_cause_fact *cause = &causes->rows[row];
-    uint32_t layer = 0;
-    bool is_past = false;
-    for (uint32_t i = 0; i < walk->depth; i++) {
-        if (is_same_wait(facts, cause, walk->stack[i])) {
-            is_past = true;
-            layer = 0;
-        } else if (is_past && !layer && style_at(facts, walk->stack[i]) == WP_STYLE_PROCESS) {
-            layer = walk->stack[i];
-        }
-    }
-    return layer;
-}
-
-/* The innermost node of that layer on the stack. */
-static uint32_t top_of_layer(const struct wp_facts *facts, const struct wp_stack_walk *walk, uint32_t layer)
-{
-    uint32_t top = layer;
-    bool is_in = false;
-    for (uint32_t i = 0; i < walk->depth; i++) {
-        if (walk->stack[i] == layer)
-            is_in = true;
-        else if (is_in && style_at(facts, walk->stack[i]) == WP_STYLE_PROCESS)
-            break;
-        if (is_in)
-            top = walk->stack[i];
-    }
-    return top;
-}
-
-/* The sleep of the layer that `node` is the top of; 0: it runs. */
-static uint32_t sleep_below(const struct wp_facts *facts, uint32_t node)
-{
-    for (; node && style_at(facts, node) != WP_STYLE_PROCESS; node = facts->flame.nodes[node].parent)
-        if (style_at(facts, node) == WP_STYLE_SLEEP)
-            return node;
-    return 0;
-}
-
-uint32_t wp_cause_held_in(const struct wp_causes *causes, const struct wp_facts *facts, uint32_t row, uint64_t *ns)
-{
-    struct wp_intmap sums = {0};
-    struct {
-        uint64_t ns, largest_ns;
-        uint32_t node;
-    } *rows = calloc(facts->flame.cell_count + 1u, sizeof(*rows));
-    struct wp_stack_walk walk;
-    uint32_t count = 0, best = 0;
-    wp_stack_walk_init(&walk, &facts->flame);
-    while (rows && wp_stack_walk_next(&walk)) {
-        if (causes->cell_cause[walk.cell - facts->flame.cells] != row + 1)
-            continue;
-        uint32_t layer = holder_layer(causes, facts, &walk, row);
-        uint32_t top = layer ? top_of_layer(facts, &walk, layer) : 0;
-        uint32_t sleep = sleep_below(facts, top), at = 0;
-        uint32_t location = top ? causes->locations[top] : 0, callee = location ? top : sleep;
-        if (!callee ||
-            wp_lock_call_is_condition(futex_call(facts, sleep))) /* who waits on a condition has given up the lock */
-            continue;
-        while (location && callee != location && facts->flame.nodes[callee].parent != location)
-            callee = facts->flame.nodes[callee].parent;
-        struct wp_intkey key = {location ? facts->flame.nodes[location].frame : 0, facts->flame.nodes[callee].frame};
-        if (!wp_intmap_get(&sums, key, &at) && wp_intmap_put(&sums, key, at = count++))
-            break;
-        rows[at].ns += walk.cell->ns;
-        if (walk.cell->ns >= rows[at].largest_ns) {
-            rows[at].largest_ns = walk.cell->ns;
-            rows[at].node = top;
-        }
-        best = rows[at].ns > rows[best].ns ? at : best;
-    }
-    uint32_t node = count ? rows[best].node : 0;
-    *ns = count ? rows[best].ns : 0;
-    wp_stack_walk_fini(&walk);
-    wp_intmap_fini(&sums);
-    free(rows);
-    return node;
 }

@@ -22,7 +22,8 @@ enum wp_cause_kind {
     WP_CAUSE_KIND_PEER,    /* that nobody records */
     WP_CAUSE_KIND_FLIGHT,  /* a message was on its way */
     WP_CAUSE_KIND_SERVICE, /* a process that is asked over a socket, and runs */
-    WP_CAUSE_KIND_GARBAGE, /* the runtime collects garbage */
+    WP_CAUSE_KIND_PAUSE,   /* the runtime had the thread stopped */
+    WP_CAUSE_KIND_GARBAGE, /* the runtime collects garbage; where it stops the thread for that, `sleep` is a sleep */
 };
 
 struct wp_cause_fact {
@@ -35,8 +36,10 @@ struct wp_cause_fact {
     uint32_t first; /* of that cell's pseudo-stack the outermost sleep; 0 none */
     uint32_t asked; /* and the layer that was asked over a socket or pipe; 0 none */
     uint64_t ns, largest_ns;
-    uint64_t count;   /* pieces */
-    bool has_threads; /* threads of different names slept */
+    uint64_t count;        /* pieces */
+    uint64_t collected_ns; /* while garbage was collected */
+    bool has_threads;      /* threads of different names slept, */
+    bool has_places;       /* ... or at different places */
 };
 
 struct wp_causes {
@@ -64,7 +67,7 @@ bool wp_cause_is_rwlock(const struct wp_facts *facts, uint32_t sleep);
 bool wp_cause_is_semaphore(const struct wp_facts *facts, uint32_t sleep);
 /* Whether it waits for the lock of a condition that it was woken on. */
 bool wp_cause_is_after_condition(const struct wp_facts *facts, uint32_t sleep);
-/* What the holders of the lock did meanwhile: the node with most time of it and how much; 0: not known. */
-uint32_t wp_cause_held_in(const struct wp_causes *causes, const struct wp_facts *facts, uint32_t row, uint64_t *ns);
+/* Whether it waits on a condition. */
+bool wp_cause_is_condition(const struct wp_facts *facts, uint32_t sleep);
 
 #endif

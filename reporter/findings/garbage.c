@@ -9,8 +9,12 @@ static bool is_named(const char *name)
 {
     static const char *const begins[] = {"gc_collect", "PyGC_Collect", "_PyGC_Collect", "runtime.gcBgMarkWorker",
         "runtime.gcAssistAlloc", "runtime.gcDrain", "v8::internal::Heap::CollectGarbage", "rb_gc_start", "gc_start",
-        "gc_sweep", "gc_marks", "G1CollectedHeap::", "GCTaskThread::", "VM_G1", "VM_GenCollect",
-        "GenCollectedHeap::", "DefNewGeneration::collect", "luaC_step", "luaC_fullgc", "lua_gc"};
+        "gc_sweep", "gc_marks", "G1CollectedHeap::", "GCTaskThread::", "VM_G1", "VM_GenCollect", "VM_ParallelGC",
+        "VM_CollectFor", "VM_Shenandoah", "VM_Z", "GenCollectedHeap::", "DefNewGeneration::collect",
+        "PSScavenge::", "PSParallelCompact::", "luaC_step", "luaC_fullgc", "lua_gc", "runtime.gcStart",
+        "runtime.gcMark", "runtime.gcSweep", "rb_gc_mark", "zend_gc_collect_cycles",
+        "v8::internal::Heap::PerformGarbageCollection", "v8::internal::Scavenger",
+        "v8::internal::MarkCompactCollector::", "v8::internal::ConcurrentMarking::"};
     for (size_t i = 0; i < sizeof(begins) / sizeof(*begins); i++)
         if (!strncmp(name, begins[i], strlen(begins[i])))
             return true;

@@ -3,8 +3,10 @@
 
 static bool is_garbage(const struct wp_cause_case *of, struct wp_pattern *pattern)
 {
+    bool is_stopped = of->call_size != 0;
     pattern->sure = WP_SURETY_CERTAIN;
-    pattern->evidence = "samples of the CPU are in the runtime's collector";
+    pattern->evidence = is_stopped ? "the runtime's collector runs while threads are stopped"
+                                   : "samples of the CPU are in the runtime's collector";
     return of->cause->kind == WP_CAUSE_KIND_GARBAGE;
 }
 

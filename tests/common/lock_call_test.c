@@ -29,6 +29,13 @@ static void innermost_decides(void **state)
     assert_int_equal(call_of((const char *[]){"runtime.futex", "runtime.notesleep", NULL}), WP_LOCK_CALL_OTHER);
     assert_int_equal(call_of((const char *[]){"runtime.notetsleep_internal", NULL}), WP_LOCK_CALL_OTHER);
     assert_int_equal(call_of((const char *[]){"syscall", "serve", NULL}), WP_LOCK_CALL_UNKNOWN);
+    /* Whom a safepoint has stopped on its way to a monitor does not wait for that. */
+    assert_int_equal(call_of((const char *[]){"syscall", "LinuxWaitBarrier::wait", "SafepointSynchronize::block",
+                         "ObjectMonitor::enter", NULL}),
+        WP_LOCK_CALL_OTHER);
+    assert_int_equal(call_of((const char *[]){"pthread_cond_timedwait", "os::PlatformMonitor::wait",
+                         "VMThread::wait_until_executed", "ObjectMonitor::enter", NULL}),
+        WP_LOCK_CALL_OTHER);
 }
 
 static void semaphore_may_be_a_lock(void **state)

@@ -190,6 +190,36 @@ static const struct {
         WP_SURETY_CERTAIN, "app collects garbage for 90.0 ms (100 %) in `build`."},
     {{{"[ruby];build@shop.rb;start@<internal:gc>;rb_gc_mark@libruby-3.1.so", WP_UNDERSTOOD_FUNCTIONS, 90, 30}},
         "garbage_collection", WP_SURETY_CERTAIN, "ruby collects garbage for 90.0 ms (100 %) in `build`."},
+    /* Stopped: wherever the threads are, and by what their runtime does meanwhile. */
+    {{{"[java];Shop.sell;SafepointSynchronize::block@libjvm.so;LinuxWaitBarrier::wait@libjvm.so;syscall@libc.so.6;"
+       "sleep:futex;[VM Thread];VM_G1CollectFull::doit@libjvm.so;syscall@libc.so.6;sleep:futex;[java];scan@libjvm.so",
+          WP_OTHER_PATH, 60, 10},
+         {"[java];Shop.order;SafepointSynchronize::block@libjvm.so;LinuxWaitBarrier::wait@libjvm.so;syscall@libc.so.6;"
+          "sleep:futex;[VM Thread]",
+             WP_RUNNING_NOT_SAMPLED, 30, 4}},
+        "garbage_collection", WP_SURETY_CERTAIN,
+        "java is stopped 90.0 ms (100 %) at a safepoint, longest in `Shop.sell`, as its runtime collects garbage "
+        "(`VM_G1CollectFull`)."},
+    {{{"[java];Shop.sell;ObjectMonitor::enter@libjvm.so;SafepointSynchronize::block@libjvm.so;syscall@libc.so.6;"
+       "sleep:futex;[VM Thread];VM_ThreadDump::doit@libjvm.so",
+         WP_UNDERSTOOD_FUNCTIONS, 90, 9}},
+        "", 0, "java is stopped 90.0 ms (100 %) at a safepoint (`VM_ThreadDump`) in `Shop.sell`."},
+    /* Of a runtime without symbols, by the thread that lets them go on; another process may be named so. */
+    {{{"[java];Shop.sell;sleep:futex;[VM Thread]@java;run@libjvm.so", WP_UNDERSTOOD_FUNCTIONS, 90, 9}}, "", 0,
+        "java is stopped 90.0 ms (100 %) by its runtime in `Shop.sell`."},
+    {{{"[java];Shop.sell;sleep:futex;[VM Thread];run@shop", WP_UNDERSTOOD_FUNCTIONS, 90, 9}}, "", 0,
+        "waiting for VM Thread, which runs its own code"},
+    {{{"[shop];runtime.gcstopm@shop;runtime.notesleep@shop;sleep:futex;[shop];runtime.gcMarkTermination@shop",
+         WP_UNDERSTOOD_FUNCTIONS, 90, 9}},
+        "garbage_collection", WP_SURETY_CERTAIN, "as all goroutines are, as its runtime collects garbage."},
+    {{{"[node];load@/srv/shop.js;v8::internal::Heap::CollectGarbage@node;pthread_cond_wait@libc.so.6;sleep:futex;"
+       "[node];v8::internal::Scavenger::Process@node",
+         WP_UNDERSTOOD_FUNCTIONS, 90, 9}},
+        "garbage_collection", WP_SURETY_CERTAIN, "node is stopped 90.0 ms (100 %) by its runtime in `load`, as its"},
+    /* A finalizer's own sleep is none of the collector's. */
+    {{{"[app];build;gc_collect_main@python3.11;close@/srv/shop.py;pthread_cond_wait@libc.so.6;sleep:futex;[app]",
+         WP_RUNNING_NOT_SAMPLED, 90, 9}},
+        "", 0, "of another app"},
     /* A libruby without symbols but those that it exports. */
     {{{"[ruby];sum@shop.rb;rb_threadptr_execute_interrupts@libruby-3.1.so;rb_native_cond_wait@libruby-3.1.so;"
        "pthread_cond_wait@libc.so.6;sleep:futex;[ruby];sum@shop.rb",

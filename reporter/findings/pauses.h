@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_REPORTER_FINDINGS_PAUSES_H
+#define WP_REPORTER_FINDINGS_PAUSES_H
+/* Where a language's runtime stops the program's threads, and what for. */
+#include "reporter/facts/facts.h"
+
+#include <stdbool.h>
+
+/* What the function at that node stops its thread for: "at a safepoint"; NULL: it does not. */
+const char *wp_pause_words(const struct wp_facts *facts, uint32_t node);
+/* The process node of the thread that stops all others of its process; a process may be named anything. */
+bool wp_pause_is_thread(const struct wp_facts *facts, uint32_t node);
+/* The size of "VM_ThreadDump" in "VM_ThreadDump::doit"; 0: the function is no operation's of HotSpot
+ * (vmOperations.hpp). For any thread. */
+size_t wp_pause_operation_size(const char *function);
+
+#endif
