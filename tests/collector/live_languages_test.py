@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Stacks of programs in interpreted languages against what the programs themselves say: live_languages_test.py FACTS_DUMP
 HOSTILE_RUBY_FIXTURE. Every CPython of 3.9 to 3.13 that the machine has (/usr/bin/python3 and those of pyenv(1)), Ruby 3.1,
-PHP 8.2, Perl 5.36, Java 17 and Node.js 18, 20 or 22."""
+PHP 8.2, Perl 5.36, Java 17 and Node.js 18, 20 or 22; php-fpm and uwsgi, whose workers are forked; PHP with its compiler."""
 import glob, json, os, re, shutil, subprocess, sys, tempfile, unittest
 
 from live_facts_test import record
@@ -27,6 +27,12 @@ def programs(folder):
         found["Ruby 3.1"] = ["ruby", "-W0", f"{FOLDER}/ruby_fixture.rb", "2"]
     if version_of(["php", "--version"]).startswith("PHP 8.2."):
         found["PHP 8.2"] = ["php", f"{FOLDER}/php_fixture.php", "3"]
+        found["PHP 8.2, compiled"] = ["php", "-d", "opcache.enable_cli=1", "-d", "opcache.jit=tracing", "-d", "opcache.jit_buffer_size=32M",
+                                      f"{FOLDER}/php_fixture.php", "3"]
+    if shutil.which("php-fpm8.2"):
+        found["PHP 8.2 of php-fpm"] = [sys.executable, f"{FOLDER}/served_fixture.py", "php-fpm", "3"]
+    if shutil.which("uwsgi"):
+        found["Python of uwsgi"] = [sys.executable, f"{FOLDER}/served_fixture.py", "uwsgi", "3"]
     if "(v5.36." in version_of(["perl", "--version"]):
         found["Perl 5.36"] = ["perl", f"{FOLDER}/perl_fixture.pl", "3"]
     if shutil.which("javac") and re.match(r"openjdk 17\.", version_of(["java", "--version"])):

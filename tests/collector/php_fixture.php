@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sleeps in every way that frames of PHP come to stand on each other, and writes what each stack was: php_fixture.php COUNT LOG. Lines of
 // LOG: [thread, from, to, [[function, file, line], ...]], innermost first, CLOCK_MONOTONIC ns.
-[, $count, $log] = $argv;
+[$count, $log] = isset($_SERVER['LOG'], $_SERVER['COUNT']) ? [$_SERVER['COUNT'], $_SERVER['LOG']] : array_slice($argv, 1);
 const NAP_US = 500;
 $rows = [];
 
