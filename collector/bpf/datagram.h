@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 #ifndef WP_COLLECTOR_BPF_DATAGRAM_H
 #define WP_COLLECTOR_BPF_DATAGRAM_H
-/* What a UDP datagram is called at both of its ends, from its headers. */
+/* What a UDP datagram is called at both of its ends, from its headers, and which one comes. */
 #include "cause.h"
 
 #include <bpf/bpf_endian.h>
@@ -72,6 +72,53 @@ static __always_inline bool name_datagram(struct sk_buff *skb, struct headers *o
     out->destination = bpf_ntohs(udp.destination);
     out->key = mix(h, (__u64)udp.source << 32 | (__u32)udp.destination << 16 | udp.length);
     return true;
+}
+
+/* The datagram that was put into the socket's queue last; 0: somebody has taken it already, and so did not wait. */
+static __noinline __u64 queued_datagram(struct sock *sk)
+{
+    struct headers headers;
+    struct sk_buff *last = sk ? sk->sk_receive_queue.prev : 0;
+    if (!last || (void *)last == (void *)&sk->sk_receive_queue || !name_datagram(last, &headers))
+        return 0;
+    return headers.destination == sk->__sk_common.skc_num ? headers.key : 0;
+}
+
+/* The datagram that has come for this socket; 0: none that is known. */
+static __always_inline __u64 datagram_for(struct cpu_context *context, struct sock *sk)
+{
+    if (wp_packets_offset)
+        return queued_datagram(sk);
+    struct packet *packet = &context->packets[level_now(context)];
+    return packet->local_port == sk->__sk_common.skc_num ? packet->key : 0;
+}
+
+/* What the packet before was marked with is over. May this one be a datagram? */
+static __always_inline bool is_new_datagram(const struct sk_buff *skb)
+{
+    struct cpu_context *context = cpu_context();
+    if (!context || is_between_windows())
+        return false;
+    __u32 level = level_now(context);
+    context->packets[level].key = 0;
+    if (context->marks[level].cause == CAUSE_MESSAGE)
+        end_message(context, level);
+    return is_datagram(skb);
+}
+
+/* Where packets are not counted. */
+SEC("tp_btf/netif_receive_skb")
+int WORK_PROG_IF(wp_packet_in, is_new_datagram, struct sk_buff *skb)
+{
+    struct cpu_context *context = cpu_context();
+    struct headers headers = {};
+    if (!context || !name_datagram(skb, &headers))
+        return 0;
+    struct packet *packet = &context->packets[level_now(context)];
+    packet->key = headers.key;
+    packet->local_port = headers.destination;
+    packet->remote_port = headers.source;
+    return 0;
 }
 
 #endif

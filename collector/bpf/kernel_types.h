@@ -410,10 +410,15 @@ struct sock_common {
     struct in6_addr skc_v6_rcv_saddr;
 };
 
+struct sk_buff_head {
+    struct sk_buff *prev;
+};
+
 struct sock {
     struct sock_common __sk_common;
     __u16 sk_protocol, sk_type;
     int sk_wmem_queued, sk_sndbuf;
+    struct sk_buff_head sk_receive_queue;
 };
 
 struct iov_iter {

@@ -4,7 +4,8 @@
 /*
  * What takes a CPU from the thread that has it: interrupts, soft interrupts and the hypervisor. Their times are summed
  * up by number, and told as the CPU goes to another thread. A soft interrupt that a thread begins itself, as one does
- * that sends over the loopback device, is that thread's own doing; so are all while stacks are left out.
+ * that sends over the loopback device, is that thread's own doing; so are all while stacks are left out. Where no
+ * program is called as they begin, those count that follow an interrupt at once.
  */
 #include "cause.h"
 #include "quota.h"
@@ -152,7 +153,7 @@ static __always_inline void end_seized(struct cpu_context *context, struct task_
 {
     struct seized *s = &context->seized;
     add_steal(s, prev);
-    s->began_ns[0] = 0; /* a kernel that is preempted in soft interrupts */
+    s->began_ns[0] = s->followers = 0; /* a kernel that is preempted in soft interrupts, or leaves them to a thread */
     s->is_device = 0;
     s->ended_ns = 0;
     if (unlikely(s->is_any))
@@ -203,33 +204,48 @@ int WORK_PROG(wp_irq_exit, int irq, struct irqaction *action)
     context->in_irq = 0;
     if (context->seized.began_ns[1])
         end_irq(&context->seized, irq, action);
+    expect_softirqs(context, true);
     return 0;
 }
 
-static __noinline int end_softirq(struct seized *s, __u32 vector)
+/* Does it count, of those that follow an interrupt? What was raised meanwhile is handled as well. */
+static __always_inline bool is_follower(struct cpu_context *context, __u32 vector, __u64 now_ns)
 {
-    __u64 began_ns = begin_work(), now_ns = bpf_ktime_get_ns(), ns = now_ns - s->began_ns[0];
+    struct seized *s = &context->seized;
+    __u32 bit = 1u << (vector & 31);
+    bool is_one = s->followers & bit;
+    s->followers = (s->followers & ~bit) | pending_vectors(context);
+    s->began_ns[0] = s->followers ? now_ns : 0;
+    s->hard_before_ns = s->hard_ns;
+    return is_one;
+}
+
+static __noinline int end_softirq(struct cpu_context *context, __u32 vector)
+{
+    struct seized *s = &context->seized;
+    __u64 now_ns = bpf_ktime_get_ns(), ns = s->began_ns[0] ? now_ns - s->began_ns[0] : 0;
     __u64 hard_ns = s->hard_ns - s->hard_before_ns;
     s->began_ns[0] = 0;
     s->ended_ns = now_ns;
     s->ended_vector = vector;
-    if (vector < SEIZED_HARD - SEIZED_SOFT)
-        add_seized(s, SEIZED_SOFT + vector, ns > hard_ns ? ns - hard_ns : 0, now_ns);
-    end_work(began_ns);
+    bool is_counted = !wp_vectors_offset || is_follower(context, vector, now_ns);
+    if (is_counted && ns > hard_ns && vector < SEIZED_HARD - SEIZED_SOFT)
+        add_seized(s, SEIZED_SOFT + vector, ns - hard_ns, now_ns);
     return 0;
 }
 
-/* Not counted where it returns at once. */
 SEC("tp_btf/softirq_exit")
-int wp_softirq_exit(unsigned long long *ctx)
+int WORK_PROG(wp_softirq_exit, unsigned int vector)
 {
     struct cpu_context *context = cpu_context();
     if (!context)
         return 0;
     context->in_softirq = 0;
     context->seized.is_device = 0;
-    if (context->seized.began_ns[0])
-        end_softirq(&context->seized, (__u32)ctx[0]);
+    if (wp_vectors_offset)
+        note_vector(context, vector);
+    if (context->seized.began_ns[0] || context->seized.followers)
+        end_softirq(context, vector);
     return 0;
 }
 

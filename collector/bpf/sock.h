@@ -344,6 +344,8 @@ static __always_inline void mark_message(struct cpu_context *context, struct soc
 {
     __u32 level = level_now(context);
     set_mark(context, level, CAUSE_MESSAGE, position, key);
+    if (wp_packets_offset && level == LEVEL_SOFT)
+        context->message_packet = packet_number(context);
     context->ready[level] = number_of(&context->places[0], sk);
 }
 
@@ -381,7 +383,7 @@ int WORK_PROG(wp_tcp_arrive_entry, struct sock *sk, struct sk_buff *skb)
 /* Has the segment that is being taken in been reported? Not all are: tcp_probe is of established connections. */
 static __always_inline bool is_marked(struct cpu_context *context, __u32 level, struct sock *sk)
 {
-    return level != LEVEL_TASK && context->marks[level].cause == CAUSE_MESSAGE &&
+    return level != LEVEL_TASK && context->marks[level].cause == CAUSE_MESSAGE && !is_packet_over(context, level) &&
         context->ready[level] == number_of(&context->places[0], sk);
 }
 
@@ -404,8 +406,8 @@ static __always_inline int data_ready(struct sock *sk)
     if (!context || is_between_windows() || !is_inet(sk) ||
         sk->__sk_common.skc_state == TCP_LISTEN) /* of a listener: the accepted socket is marked */
         return 0;
-    struct packet *packet = &context->packets[level_now(context)];
-    if (sk->sk_protocol == IPPROTO_UDP && (!packet->key || packet->local_port != sk->__sk_common.skc_num))
+    __u64 datagram = sk->sk_protocol == IPPROTO_UDP ? datagram_for(context, sk) : 0;
+    if (sk->sk_protocol == IPPROTO_UDP && !datagram)
         return 0;
     struct socket *s = known_socket(sk);
     if (!s)
@@ -413,8 +415,8 @@ static __always_inline int data_ready(struct sock *sk)
     if (is_tcp(sk)) {
         mark_message(context, sk, s->key, GET(struct tcp_sock, sk, rcv_nxt));
     } else if (sk->sk_protocol == IPPROTO_UDP) {
-        mark_message(context, sk, s->key, packet->key);
-        send_sock(KIND_SOCK_ARRIVE, 1, s->key, packet->key, 0); /* WP_SOCK_DATAGRAM */
+        mark_message(context, sk, s->key, datagram);
+        send_sock(KIND_SOCK_ARRIVE, 1, s->key, datagram, 0); /* WP_SOCK_DATAGRAM */
     }
     return 0;
 }
@@ -559,33 +561,6 @@ int WORK_PROG_IF(wp_packet_out, is_leaving, struct sk_buff *skb)
     if (!is_tcp(sk))
         return 0;
     return sk->__sk_common.skc_state == TCP_SYN_SENT ? connecting_out(sk) : segment_out(sk, skb);
-}
-
-/* What the packet before was marked with is over. May this one be a datagram? */
-static __always_inline bool is_new_datagram(const struct sk_buff *skb)
-{
-    struct cpu_context *context = cpu_context();
-    if (!context || is_between_windows())
-        return false;
-    __u32 level = level_now(context);
-    context->packets[level].key = 0;
-    if (context->marks[level].cause == CAUSE_MESSAGE)
-        set_mark(context, level, level == LEVEL_SOFT ? CAUSE_SOFTIRQ : CAUSE_UNKNOWN, 0, 3); /* NET_RX_SOFTIRQ */
-    return is_datagram(skb);
-}
-
-SEC("tp_btf/netif_receive_skb")
-int WORK_PROG_IF(wp_packet_in, is_new_datagram, struct sk_buff *skb)
-{
-    struct cpu_context *context = cpu_context();
-    struct headers headers = {};
-    if (!context || !name_datagram(skb, &headers))
-        return 0;
-    struct packet *packet = &context->packets[level_now(context)];
-    packet->key = headers.key;
-    packet->local_port = headers.destination;
-    packet->remote_port = headers.source;
-    return 0;
 }
 
 #endif

@@ -82,6 +82,21 @@ static int open_object(struct wp_programs *p, struct wp_error *err)
     return rc ? wp_error_errno(err, rc, "cannot open the BPF programs") : 0;
 }
 
+/* Where the kernel says which soft interrupt is being handled, and which packet. */
+static void set_offsets(struct wp_programs *p)
+{
+    struct wp_probe_offsets offsets;
+    bool is_vector_told = wp_probe_wants(p->probe, "offset/kstat");
+    wp_probe_offsets(p->probe, &offsets);
+    if (is_vector_told || wp_probe_wants(p->probe, "offset/__preempt_count"))
+        p->object->rodata->wp_count_offset = wp_probe_count_offset(p->probe);
+    p->object->rodata->wp_counts_contexts =
+        wp_probe_wants(p->probe, "variable/__preempt_count") || p->object->rodata->wp_count_offset;
+    p->object->rodata->wp_vectors_offset = is_vector_told ? offsets.vectors : 0;
+    p->object->rodata->wp_pending_offset = is_vector_told ? offsets.pending : 0;
+    p->object->rodata->wp_packets_offset = wp_probe_wants(p->probe, "offset/softnet_data") ? offsets.packets : 0;
+}
+
 /* Only what this kernel can have, and of that the best, is loaded. */
 static int choose(struct wp_programs *p, const char *left_out, bool says_choices, struct wp_error *err)
 {
@@ -98,13 +113,10 @@ static int choose(struct wp_programs *p, const char *left_out, bool says_choices
     for (unsigned i = 0; !rc && says_choices && i < wp_probe_count(probe); i++)
         log_choice(p, wp_probe_fact(probe, i));
     p->object->rodata->wp_unwinds = wp_probe_wants(probe, "unwind/maple_tree");
-    if (wp_probe_wants(probe, "offset/__preempt_count"))
-        p->object->rodata->wp_count_offset = wp_probe_count_offset(probe);
-    p->object->rodata->wp_counts_contexts =
-        wp_probe_wants(probe, "variable/__preempt_count") || p->object->rodata->wp_count_offset;
     p->object->rodata->wp_reads_local =
         wp_probe_wants(probe, "fexit/unix_stream_recvmsg") || wp_probe_wants(probe, "raw_tp/sock_recv_length");
     p->object->rodata->wp_follows_work = wp_probe_wants(probe, "tp_btf/workqueue_queue_work");
+    set_offsets(p);
     p->object->rodata->wp_times_softirqs = wp_probe_wants(probe, "tp_btf/softirq_exit");
     return rc;
 }

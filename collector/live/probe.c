@@ -31,8 +31,8 @@ static const struct fact facts[] = {
     {"hard interrupts", {"tp_btf/irq_handler_entry tp_btf/irq_handler_exit"},
         "what they wake is the running thread's doing"},
     {"soft interrupts",
-        {"tp_btf/softirq_entry variable/__preempt_count", "raw_tp/softirq_entry offset/__preempt_count",
-            "raw_tp/softirq_entry tp_btf/softirq_exit"},
+        {"tp_btf/softirq_exit offset/kstat", "tp_btf/softirq_entry variable/__preempt_count",
+            "raw_tp/softirq_entry offset/__preempt_count", "raw_tp/softirq_entry tp_btf/softirq_exit"},
         "what they wake is the running thread's doing"},
     {"time of soft interrupts", {"tp_btf/softirq_exit"}, "it is the thread's that they interrupt"},
     {"timers", {"tp_btf/timer_expire_entry tp_btf/timer_expire_exit"},
@@ -67,7 +67,7 @@ static const struct fact facts[] = {
     {"connections", {"tp_btf/inet_sock_set_state"}, "known by their first message; no time of connecting"},
     {"TCP retransmissions", {"tp_btf/tcp_retransmit_skb"}, "not counted"},
     {"packets that leave", {"tp_btf/net_dev_queue"}, "no datagrams, wider bounds of clocks"},
-    {"packets that come", {"tp_btf/netif_receive_skb"}, "no datagrams"},
+    {"packets that come", {"offset/softnet_data", "tp_btf/netif_receive_skb"}, "no datagrams"},
     {"samples", {"perf_event"}, "what runs is known by its switches, not by its functions"},
     {"user stacks", {"unwind/maple_tree"}, "by frame pointer"},
     {"words of the kernel's stack", {"kfunc/bpf_rdonly_cast", "helper/bpf_probe_read_kernel"},
@@ -273,6 +273,70 @@ static bool has_offset(const struct wp_probe *p, const char *name, struct wp_pro
     return wp_probe_count_offset(p) || lacks(choice, "no variable %s of each processor", name);
 }
 
+/* Where __preempt_count is among the variables of each processor; -1: it is none of them. */
+static int64_t count_place(const struct wp_probe *p)
+{
+    int64_t count = percpu_offset(p, "__preempt_count");
+    int64_t hot = percpu_offset(p, "pcpu_hot"), member = member_offset(p, "pcpu_hot", "preempt_count");
+    return count < 0 && hot >= 0 && member >= 0 ? hot + member : count; /* x86: Linux 6.2 to 6.14 */
+}
+
+/* Which soft interrupts are to come: a variable of its own since Linux 6.15; -1: it is not known. */
+static int64_t pending_place(const struct wp_probe *p)
+{
+    int64_t alone = percpu_offset(p, "__softirq_pending");
+    int64_t hot = percpu_offset(p, "pcpu_hot"), in_hot = member_offset(p, "pcpu_hot", "softirq_pending");
+    int64_t stat = percpu_offset(p, "irq_stat"), in_stat = -1; /* x86: until Linux 6.1 */
+    int type = btf__find_by_name_kind(p->btf, "irq_cpustat_t", BTF_KIND_TYPEDEF);
+    if (type > 0)
+        in_stat = offset_in(p, btf__type_by_id(p->btf, (uint32_t)type)->type, "__softirq_pending", 0);
+    if (alone >= 0)
+        return alone;
+    if (hot >= 0 && in_hot >= 0)
+        return hot + in_hot;
+    return stat >= 0 && in_stat >= 0 ? stat + in_stat : -1;
+}
+
+/* A member of a variable of each processor, from __preempt_count on; 0: the kernel does not say. */
+static int64_t from_count(const struct wp_probe *p, const char *variable, const char *type, const char *member)
+{
+    int64_t count = count_place(p), place = percpu_offset(p, variable), at = member_offset(p, type, member);
+    return count < 0 || place < 0 || at < 0 ? 0 : place + at - count;
+}
+
+/* Soft interrupts without a program at their beginning. */
+static bool has_vectors(const struct wp_probe *p, struct wp_probe_choice *choice)
+{
+    struct wp_probe_offsets offsets;
+    wp_probe_offsets(p, &offsets);
+    return has_offset(p, "__preempt_count", choice) &&
+        ((offsets.vectors && offsets.pending) || lacks(choice, "no variable %s of each processor", "kstat"));
+}
+
+/* Does the kernel follow connections? Then it may give datagrams other addresses before their sockets have them. */
+static bool is_translating(void)
+{
+    unsigned long connections = 0;
+    FILE *file = fopen("/proc/sys/net/netfilter/nf_conntrack_count", "re");
+    bool is_known = file && fscanf(file, "%lu", &connections) == 1;
+    if (file)
+        fclose(file);
+    return is_known && connections;
+}
+
+/* The number of packets is found from the count of contexts. */
+static bool has_packets(const struct wp_probe *p, struct wp_probe_choice *choice)
+{
+    struct wp_probe_offsets offsets;
+    wp_probe_offsets(p, &offsets);
+    if (!wp_probe_wants(p, "offset/kstat") && !wp_probe_wants(p, "variable/__preempt_count") &&
+        !wp_probe_wants(p, "offset/__preempt_count"))
+        return lacks(choice, "no %s to find the number of packets by", "__preempt_count");
+    if (is_translating())
+        return lacks(choice, "addresses may be translated (%s)", "nf_conntrack_count");
+    return offsets.packets || lacks(choice, "no variable %s of each processor", "softnet_data");
+}
+
 static bool has_iterator(const struct wp_probe *p, const char *name, struct wp_probe_choice *choice)
 {
     char type[64];
@@ -328,6 +392,10 @@ static bool has_program(struct wp_probe *p, const char *section, struct wp_probe
         return has_kfunc(p, name, choice);
     if (!strncmp(section, "variable/", 9))
         return has_variable(p, name, choice);
+    if (!strcmp(section, "offset/softnet_data"))
+        return has_packets(p, choice);
+    if (!strcmp(section, "offset/kstat"))
+        return has_vectors(p, choice);
     if (!strncmp(section, "offset/", 7))
         return has_offset(p, name, choice);
     return strcmp(section, "perf_event") ? has_tree(p, choice) : has_samples(choice);
@@ -440,11 +508,16 @@ bool wp_probe_has_count(const struct wp_probe *p)
 
 int64_t wp_probe_count_offset(const struct wp_probe *p)
 {
-    int64_t queue = percpu_offset(p, "runqueues"), count = percpu_offset(p, "__preempt_count");
-    int64_t hot = percpu_offset(p, "pcpu_hot"), member = member_offset(p, "pcpu_hot", "preempt_count");
-    if (count < 0 && hot >= 0 && member >= 0) /* x86: Linux 6.2 to 6.14 */
-        count = hot + member;
+    int64_t queue = percpu_offset(p, "runqueues"), count = count_place(p);
     return count < 0 || queue < 0 ? 0 : count - queue;
+}
+
+void wp_probe_offsets(const struct wp_probe *p, struct wp_probe_offsets *out)
+{
+    int64_t count = count_place(p), pending = pending_place(p);
+    out->packets = from_count(p, "softnet_data", "softnet_data", "processed");
+    out->vectors = from_count(p, "kstat", "kernel_stat", "softirqs");
+    out->pending = count < 0 || pending < 0 ? 0 : pending - count;
 }
 
 int wp_probe_suffices(const struct wp_probe *p, struct wp_error *err)

@@ -37,6 +37,13 @@ struct wp_probe_fact {
 };
 
 struct wp_kernel_btf;
+
+/* From a processor's __preempt_count on, in bytes; 0: the kernel does not say. */
+struct wp_probe_offsets {
+    int64_t packets;          /* the number of packets that came */
+    int64_t vectors, pending; /* of soft interrupts: the numbers of those that have begun, those to come */
+};
+
 struct wp_probe;
 
 /*
@@ -63,6 +70,8 @@ const struct wp_kernel_btf *wp_probe_types(const struct wp_probe *probe);
 bool wp_probe_has_count(const struct wp_probe *probe);
 /* Where __preempt_count is from a processor's run queue on, in bytes; 0: the kernel does not say. */
 int64_t wp_probe_count_offset(const struct wp_probe *probe);
+/* By what the kernel says of its variables, whatever is to be used. */
+void wp_probe_offsets(const struct wp_probe *probe, struct wp_probe_offsets *out);
 /* 0, or -EOPNOTSUPP with what is missing that nothing stands in for. */
 int wp_probe_suffices(const struct wp_probe *probe, struct wp_error *err);
 

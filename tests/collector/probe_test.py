@@ -36,11 +36,17 @@ class Probe(unittest.TestCase):
         self.assertEqual([c["state"] for c in fact["choices"]], ["no", "used"])
 
     @unittest.skipIf(os.uname().machine != "x86_64", "the count is a variable of each processor on x86-64")
-    def test_ends_of_soft_interrupts_need_no_program(self):
+    def test_soft_interrupts_and_packets_are_told_by_counts(self):
         """Where the kernel does not say the address of its count of contexts that is found from the run queue."""
-        fact, = [f for f in probe("--test-left-out", "variable/__preempt_count")["facts"] if f["what"] == "soft interrupts"]
-        used, = [c["programs"] for c in fact["choices"] if c["state"] == "used"]
-        self.assertEqual(used, "raw_tp/softirq_entry offset/__preempt_count", fact)
+        count = "/proc/sys/net/netfilter/nf_conntrack_count" # of connections that the kernel follows: it may give datagrams other addresses
+        is_translating = os.path.exists(count) and int(open(count, encoding="ascii").read()) > 0
+        packets = "tp_btf/netif_receive_skb" if is_translating else "offset/softnet_data"
+        for left_out, expected in (("variable/none", ("tp_btf/softirq_exit offset/kstat", packets)),
+                                   ("offset/kstat variable/__preempt_count", ("raw_tp/softirq_entry offset/__preempt_count", packets)),
+                                   ("offset/kstat variable/__preempt_count offset/__preempt_count",
+                                    ("raw_tp/softirq_entry tp_btf/softirq_exit", "tp_btf/netif_receive_skb"))):
+            facts = {f["what"]: [c["programs"] for c in f["choices"] if c["state"] == "used"] for f in probe("--test-left-out", left_out)["facts"]}
+            self.assertEqual((*facts["soft interrupts"], *facts["packets that come"]), expected)
 
     def test_what_cannot_be_done_without(self):
         done = subprocess.run([COLLECTOR, "--probe", "--test-left-out", "tp_btf/sched_switch"], capture_output=True, text=True)

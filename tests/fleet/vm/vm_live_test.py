@@ -16,7 +16,8 @@ FACTS = [("", "block chains_are_whole lives pipe_wakes_by_its_writer poll_that_t
           "reads_are_what_was_taken renames sendfile sends_are_what_was_handed_over sleep tcp udp what_is_waited_for"),
          ("tp_btf/tcp_probe tp_btf/block_rq_insert", "tcp block"),
          ("fentry/sock_def_readable", "tcp sleep"), # the last arrival stands in
-         ("variable/__preempt_count", "sleep tcp udp"),
+         ("offset/kstat offset/softnet_data", "sleep tcp udp"),
+         ("offset/kstat variable/__preempt_count", "sleep tcp udp"),
          ("unwind/maple_tree", "sleep lives")]
 LIVES = {"lives", "renames"} # of them, in a file of their own
 CLOCKS = {"h1": 3 * 3600, "h2": -500} # neither is right; what events are stamped with begins at each one's boot
@@ -77,7 +78,8 @@ class TwoKernels(unittest.TestCase):
         self.assertEqual(set(used), {fact["what"] for fact in probe["facts"]}, "nothing is missing altogether")
         if KERNELS[0].release.startswith("6.1."):
             self.assertEqual(used["TCP bytes sent"], "fexit/tcp_sendmsg fexit/tcp_sendpage")
-            self.assertEqual(used["soft interrupts"], "tp_btf/softirq_entry variable/__preempt_count")
+            self.assertEqual(used["soft interrupts"], "tp_btf/softirq_exit offset/kstat")
+            self.assertEqual(used["packets that come"], "offset/softnet_data")
             self.assertEqual(used["TCP bytes read"], "tp_btf/tcp_rcv_space_adjust")
             self.assertEqual(used["wakings by a message"], "fentry/sock_def_readable")
 
