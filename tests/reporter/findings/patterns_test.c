@@ -219,7 +219,7 @@ static const struct {
     /* A finalizer's own sleep is none of the collector's. */
     {{{"[app];build;gc_collect_main@python3.11;close@/srv/shop.py;pthread_cond_wait@libc.so.6;sleep:futex;[app]",
          WP_RUNNING_NOT_SAMPLED, 90, 9}},
-        "", 0, "of another app"},
+        "", 0, "waiting for app, which runs"},
     /* A libruby without symbols but those that it exports. */
     {{{"[ruby];sum@shop.rb;rb_threadptr_execute_interrupts@libruby-3.1.so;rb_native_cond_wait@libruby-3.1.so;"
        "pthread_cond_wait@libc.so.6;sleep:futex;[ruby];sum@shop.rb",
