@@ -7,12 +7,9 @@
 #include "aggregator/timeline/slices.h"
 #include "aggregator/timeline/taken.h"
 #include "aggregator/timeline/timeline.h"
-#include "common/array.h"
 #include "storage/report/report_series.h"
 
-#define BUDGET_SHARE 16u    /* of an epoch's: so much may be looked at for such work */
-#define WORKS_ON_NS 100000u /* less than that after an answer is the answer's end */
-#define REPLIES 256u        /* that are looked at for one */
+#define BUDGET_SHARE 16u /* of an epoch's: so much may be looked at for such work */
 
 static bool is_of_interest(const struct wp_aggregate *aggregate, uint32_t identity)
 {
@@ -28,7 +25,8 @@ static bool is_mate(const struct wp_aggregate *aggregate, uint32_t identity)
 /* Work of a base path is its own, and the recorder's is the cost of recording. */
 static bool can_be_detached(const struct wp_aggregate *aggregate, const struct wp_slice *slice)
 {
-    return slice->in_ns && !is_of_interest(aggregate, slice->identity) && !is_mate(aggregate, slice->identity) &&
+    return slice->in_ns && !(slice->taken & wp_taken_mark(aggregate->id.bit)) &&
+        !is_of_interest(aggregate, slice->identity) && !is_mate(aggregate, slice->identity) &&
         !wp_is_recorder(aggregate->timeline, slice->identity);
 }
 
@@ -141,53 +139,18 @@ static void add_work(
         wp_explain_slice(aggregate->explainer, interval, at->ordinal, &sink);
 }
 
-/* It woke somebody just then. */
-static bool has_woken(const struct wp_timeline *timeline, uint32_t thread, uint64_t at_ns)
+/* A wait for somebody is not work; what only parts it (wp_work_goes_on) is. */
+static uint64_t work_since(const struct wp_slice *slice)
 {
-    const struct wp_woken_list *list = wp_woken_by(&timeline->woken, thread);
-    uint64_t i = list ? wp_woken_since(list, at_ns) : 0;
-    return list &&
-        (i < list->ring.end ? wp_woken_at(list, i)->time_ns == at_ns
-                            : list->last.thread && list->last.time_ns == at_ns);
-}
-
-/* It has sent a reply in that time. */
-static bool has_replied(const struct wp_timeline *timeline, uint32_t thread, uint64_t from_ns, uint64_t to_ns)
-{
-    const struct wp_messages *messages = &timeline->messages;
-    const struct wp_reply *replies = messages->replies;
-    uint32_t end = messages->reply_end,
-             i = WP_LOWER_BOUND(middle, messages->reply_first, end, replies[middle].time_ns < from_ns);
-    for (uint32_t look = 0; i < end && look < REPLIES && replies[i].time_ns <= to_ns; i++, look++)
-        if (replies[i].thread == thread)
-            return true;
-    return false;
-}
-
-/* A wait for somebody is not work; what only parts it (wp_work_goes_on) is. Of a run that was waited for what comes
- * behind the answer is; nothing where the wait ended otherwise: then the work may be for an answer still. */
-static uint64_t work_since(const struct wp_aggregate *aggregate, const struct place *at)
-{
-    const struct wp_timeline *timeline = aggregate->timeline;
-    const struct wp_slice *slice = at->slice;
-    if (!(slice->taken & wp_taken_mark(aggregate->id.bit)))
-        return wp_work_goes_on(slice) || !slice->wake_ns ? slice->out_ns : slice->wake_ns;
-    uint64_t until_ns = wp_slice_held_until(&timeline->threads[at->thread], at->ordinal);
-    bool is_long = slice->end_ns - until_ns >= WORKS_ON_NS;
-    bool has_answered = is_long &&
-        (has_woken(timeline, at->thread, until_ns) ||
-            has_replied(timeline, at->thread, slice->in_ns, until_ns + WP_EARLY_WAKING_NS));
-    return has_answered ? until_ns : slice->end_ns;
+    return wp_work_goes_on(slice) || !slice->wake_ns ? slice->out_ns : slice->wake_ns;
 }
 
 static uint64_t of_slice(struct wp_aggregate *aggregate, const struct place *at, uint64_t oldest_ns)
 {
     if (!can_be_detached(aggregate, at->slice))
         return 0;
-    struct wp_interval interval = {aggregate->home, at->thread, work_since(aggregate, at), at->slice->end_ns};
-    if (interval.start_ns >= interval.end_ns)
-        return 0;
-    uint32_t start = wp_work_start(aggregate, &interval, at->ordinal, oldest_ns);
+    struct wp_interval interval = {aggregate->home, at->thread, work_since(at->slice), at->slice->end_ns};
+    uint32_t start = wp_work_start(aggregate, at->thread, at->ordinal, oldest_ns);
     if (!start || !wp_selector_cut(&aggregate->between, &interval.start_ns, &interval.end_ns))
         return 0;
     add_work(aggregate, at, &interval, start);

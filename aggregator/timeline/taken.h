@@ -10,28 +10,10 @@ static inline uint16_t wp_taken_mark(uint64_t bit)
     return (uint16_t)(1u << __builtin_ctzll(bit) % 16);
 }
 
-#define WP_HELD_WHOLE UINT32_MAX /* of a run, to its end */
-
-/* A control path of the aggregate holds (a part of) this slice, nothing of it from `to_ns` on, in the host's time.
- * `bit` is the aggregate's. */
-static inline void wp_slice_taken(const struct wp_thread *thread, uint64_t ordinal, uint64_t to_ns, uint64_t bit)
+/* A control path of the aggregate holds (a part of) this slice. `bit` is the aggregate's. */
+static inline void wp_slice_taken(struct wp_slice *slice, uint64_t bit)
 {
-    struct wp_slice *slice = wp_thread_slice(thread, ordinal);
-    uint32_t *held_ns = &wp_thread_slice_cpu(thread, ordinal)->held_ns;
-    uint64_t part_ns = slice->in_ns && to_ns > slice->in_ns ? to_ns - slice->in_ns : 0;
-    if ((slice->end_ns && to_ns >= slice->end_ns) || part_ns > WP_HELD_WHOLE)
-        part_ns = WP_HELD_WHOLE;
     slice->taken |= wp_taken_mark(bit);
-    *held_ns = part_ns > *held_ns ? (uint32_t)part_ns : *held_ns;
-}
-/* From when on no path of any aggregate holds the run of a slice that is marked, and which has ended; its end: one
- * holds all of it, or that is not known. */
-static inline uint64_t wp_slice_held_until(const struct wp_thread *thread, uint64_t ordinal)
-{
-    const struct wp_slice *slice = wp_thread_slice(thread, ordinal);
-    uint32_t held_ns = wp_thread_slice_cpu(thread, ordinal)->held_ns;
-    bool is_part = held_ns && held_ns < slice->end_ns - slice->in_ns;
-    return is_part ? slice->in_ns + held_ns : slice->end_ns;
 }
 /* One holds its sleep from there to there. The mark is that for runs of the aggregate that is eight further on; with so
  * many some work is not told. */

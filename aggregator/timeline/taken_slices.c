@@ -41,20 +41,6 @@ static int put_runs(const struct wp_thread *thread, uint64_t first, uint64_t las
     return 0;
 }
 
-/* Pairs of a slice's place behind the first, and how much of its run is held. */
-static int put_held(const struct wp_thread *thread, uint64_t first, uint64_t last, Wakepath__Resume__Taken *row)
-{
-    for (uint64_t i = first; i <= last; i++) {
-        const uint32_t pair[] = {(uint32_t)(i - first), wp_thread_slice_cpu(thread, i)->held_ns};
-        for (int k = 0; pair[1] && k < 2; k++) {
-            if (WP_ARRAY_NEXT(row->held, row->n_held))
-                return -ENOMEM;
-            row->held[row->n_held++] = pair[k];
-        }
-    }
-    return 0;
-}
-
 static int put_thread(const struct wp_timeline *timeline, const struct wp_thread *thread, uint64_t since_ns,
     Wakepath__Resume__Checkpoint *out)
 {
@@ -73,8 +59,7 @@ static int put_thread(const struct wp_timeline *timeline, const struct wp_thread
     const struct wp_slice *slice = wp_thread_slice(thread, first);
     row->entry = timeline->identities[slice->identity].entry;
     row->out_ns = slice->out_ns;
-    int rc = put_runs(thread, first, last - 1, row);
-    return rc ? rc : put_held(thread, first, last - 1, row);
+    return put_runs(thread, first, last - 1, row);
 }
 
 int wp_taken_slices_save(const struct wp_timeline *timeline, uint64_t since_ns, Wakepath__Resume__Checkpoint *out)
@@ -102,12 +87,6 @@ static uint16_t as_now(uint32_t mark, const uint16_t marks[16])
 static void take_runs(
     struct wp_thread *thread, uint64_t ordinal, const Wakepath__Resume__Taken *row, const uint16_t marks[16])
 {
-    for (size_t i = 0; i + 1 < row->n_held; i += 2) {
-        if (row->held[i] >= thread->slice_end - ordinal)
-            break;
-        uint32_t *held_ns = &wp_thread_slice_cpu(thread, ordinal + row->held[i])->held_ns;
-        *held_ns = row->held[i + 1] > *held_ns ? row->held[i + 1] : *held_ns;
-    }
     for (size_t i = 0; i + 1 < row->n_runs; i += 2)
         for (uint32_t left = row->runs[i]; left && ordinal < thread->slice_end; left--)
             wp_thread_slice(thread, ordinal++)->taken |= as_now(row->runs[i + 1], marks);

@@ -70,7 +70,6 @@ _Static_assert(WP_STATES <= 8 && WP_CAUSES <= 8, "three bits");
  * the place of its slice. */
 struct wp_slice_cpu {
     uint16_t cpu, occupant;
-    uint32_t held_ns; /* so much of the run, from its beginning, is held by control paths (taken.h) */
 };
 
 #define WP_SLICE_BYTES (sizeof(struct wp_slice) + sizeof(struct wp_slice_cpu))

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Work that a recorded command set going and nobody waited for: a job behind two forks, a server that got a message which asks for no
-answer, and one that answers and works on. The programs say themselves how long they computed for whom."""
+"""Work that a recorded command set going and nobody waited for: a job behind two forks, and a server that got a message which asks for
+no answer. The programs say themselves how long they computed."""
 import glob
 import html
 import json
@@ -10,10 +10,9 @@ import re
 import socket
 import subprocess
 
-from recording import LIMIT_S, RecordTest, main, program, wait_for
+from recording import LIMIT_S, RecordTest, main, program
 
 SOURCE = r"""#include <arpa/inet.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,29 +54,15 @@ static void wait_for(const char *name)
     while (access(name, F_OK))
         usleep(5000);
 }
-/* n: a message that wants no answer; a: one that is answered first; x: another client's. */
 static void serve(int listener)
 {
-    struct pollfd fds[3] = {{.fd = listener, .events = POLLIN}};
-    long hers = 0, his = 0;
-    for (int count = 1; his == 0;) {
-        char what = 0;
-        poll(fds, count, -1);
-        for (int i = 1; i < count && !what; i++)
-            if (fds[i].revents && read(fds[i].fd, &what, 1) != 1)
-                exit(8);
-            else if (what == 'a' && write(fds[i].fd, "b", 1) != 1)
-                exit(7);
-        if (!what && fds[0].revents)
-            fds[count++] = (struct pollfd){.fd = accept(listener, NULL, NULL), .events = POLLIN};
-        long since = cpu_ns();
-        if (what)
-            compute();
-        *(what == 'x' ? &his : &hers) += what ? cpu_ns() - since : 0;
-        if (what == 'n')
-            say("logged", hers, his);
-    }
-    say("served", hers, his);
+    char what;
+    int fd = accept(listener, NULL, NULL);
+    if (read(fd, &what, 1) != 1)
+        exit(8);
+    long since = cpu_ns();
+    compute();
+    say("served", cpu_ns() - since, 0);
 }
 int main(int argc, char **argv)
 {
@@ -88,21 +73,11 @@ int main(int argc, char **argv)
         say("job-done", cpu_ns(), 0);
     } else if (!strcmp(argv[1], "server")) {
         serve(port);
-    } else if (!strcmp(argv[1], "another")) {
-        int fd = connected(port);
-        say("another-is-there", 0, 0);
-        wait_for("answered");
-        return write(fd, "x", 1) != 1 || pause();
     } else if (!strcmp(argv[1], "client")) {
-        char answer;
         int fd = connected(port);
         usleep(700000);
         if (write(fd, "n", 1) != 1)
             return 1;
-        wait_for("logged");
-        if (write(fd, "a", 1) != 1 || read(fd, &answer, 1) != 1)
-            return 2;
-        say("answered", 0, 0);
         wait_for("served");
     }
     return 0;
@@ -143,9 +118,8 @@ class Detached(RecordTest):
         self.assertLess(ran, 1.1 * told)
         self.assertIn(("sh", "fork", "job"), [(row[0], row[2], row[3]) for row in self.started()])
 
-    def test_what_a_server_does_behind_its_answer_and_for_others(self):
-        """What it did for another client in the same run, and what was waited for, is not among it."""
-        self.build("server", "client", "another")
+    def test_a_message_that_asks_for_no_answer(self):
+        self.build("server", "client")
         with socket.socket() as listener:
             for port in range(20000, 21000):  # below those that clients get: who serves is known
                 try:
@@ -156,18 +130,14 @@ class Detached(RecordTest):
             listener.listen()
             os.dup2(listener.fileno(), 100)
         server = subprocess.Popen([self.path("server"), "server", "100"], cwd=self.folder, pass_fds=[100])
-        another = subprocess.Popen([self.path("another"), "another", str(port)], cwd=self.folder)
         try:
-            wait_for("another client", lambda: os.path.exists(self.path("another-is-there")))
             self.record([self.path("client"), "client", str(port)])
             self.assertEqual(server.wait(LIMIT_S), 0)
         finally:
             os.close(100)
-            for process in (server, another):
-                process.kill()
-                process.wait()
-        hers, his = self.told("served")
-        self.assertGreater(his, 200e6)
+            server.kill()
+            server.wait()
+        hers = self.told("served")[0]
         ran = self.ran_ns("server")
         self.assertGreater(ran, 0.9 * hers)
         self.assertLess(ran, 1.1 * hers)
