@@ -2,7 +2,7 @@
 /*
  * LD_PRELOAD: notes in the file WP_NAMES what a crash of the machine could undo of names, and what is waited for, a
  * line each: "make PATH" (a file or folder that was not there), "name PATH" (renamed or linked to), "sync PATH" (fsync
- * or fdatasync of a file or folder).
+ * or fdatasync of a file or folder), "whole PATH" (syncfs: of all that is where this is).
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -113,4 +113,12 @@ int fsync(int fd)
 int fdatasync(int fd)
 {
     return sync_noted(NEXT(int (*)(int), fdatasync)(fd), fd);
+}
+
+int syncfs(int fd)
+{
+    int rc = NEXT(int (*)(int), syncfs)(fd);
+    if (!rc)
+        note("whole", fd, "");
+    return rc;
 }
