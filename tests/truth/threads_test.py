@@ -62,7 +62,8 @@ class Threads(unittest.TestCase):
         """2,000 threads pass a token: what the main thread waits for is their passing it on, however deep that is."""
         summary = self.record(os.path.join(BIN, "truth_ring"), "2000", "10", flags=("--release", "r"))
         self.holds(summary)
-        first = [row["sentence"] for row in summary["explanations"][:3]]
+        machine = ("involuntary", "scheduler", "processor")  # what a slow one takes from so many threads may be more
+        first = [row["sentence"] for row in summary["explanations"] if row["kind"] not in machine][:3]
         self.assertTrue(any("waiting for its thread station" in sentence for sentence in first), first)
         self.assertLess(max(len(chain) for chain, _, _ in self.stacks()), 16)
 
