@@ -9,8 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LEAST_REQUESTS 10u /* answered; fewer tell nothing */
-#define LEAST_WOKEN 6u     /* for each of them: a pool's threads that have something to do are fewer */
+#define LEAST_REQUESTS 10u  /* answered; fewer tell nothing */
+#define LEAST_WOKEN 6u      /* for each of them: a pool's threads that have something to do are fewer */
+#define MOST_RUNS_OF_TWO 3u /* of two threads for one answer: woken once each, and interrupted now and then */
 
 static const char *name_at(const struct wp_facts *facts, uint32_t node)
 {
@@ -80,6 +81,26 @@ static void add_runs(struct woken *woken, const struct wp_facts *work, const uin
     free(sums);
 }
 
+/* Threads of that name in the window that are not of the process of interest; 0: no window was kept. */
+static uint64_t count_members(const struct wp_facts *facts, const char *name)
+{
+    const struct wp_trace *trace = facts->by_threads ? facts->by_threads : facts->trace;
+    uint64_t count = 0;
+    for (uint32_t i = 0; trace && i < trace->thread_count; i++)
+        count += !trace->threads[i].is_base && !strcmp(wp_intern_text(trace->strings, trace->threads[i].comm), name);
+    return count;
+}
+
+/* Each of a herd goes back to sleep when it finds nothing. Few threads that run often for an answer share its work, as
+ * those of a language's scheduler do. */
+static bool is_crowd(const struct wp_facts *facts, const char *name, uint64_t runs_per_answer)
+{
+    uint64_t members = count_members(facts, name);
+    bool is_known = facts->by_threads || facts->trace;
+    return runs_per_answer >= LEAST_WOKEN &&
+        (!is_known || (members >= LEAST_WOKEN && runs_per_answer * 2 <= members * MOST_RUNS_OF_TWO));
+}
+
 struct wp_pattern wp_pattern_of_herd(struct wp_facts *facts, const char *name)
 {
     struct wp_facts *work = facts->detached;
@@ -93,7 +114,7 @@ struct wp_pattern wp_pattern_of_herd(struct wp_facts *facts, const char *name)
         add_runs(&woken, work, work_layers, locations, name);
     free(layers);
     free(work_layers);
-    if (!answers || woken.runs < answers * LEAST_WOKEN)
+    if (!answers || !is_crowd(facts, name, woken.runs / answers))
         return pattern;
     struct wp_code_location location =
         woken.location ? wp_code_location_at(work, locations, woken.location) : (struct wp_code_location){0};

@@ -464,12 +464,29 @@ static void threads_may_be_stuck(void **state)
     }
 }
 
-/* Each answer sets many going, who are not waited for; a helper that each sets going is no herd. */
+/* Threads of a server beside the one that asks. */
+static struct wp_trace *made_servers(uint32_t count)
+{
+    struct wp_trace *trace = wp_trace_create();
+    for (uint32_t i = 0; i <= count; i++)
+        assert_int_equal(wp_trace_add_thread(trace,
+                             &(struct wp_trace_thread){
+                                 .comm = wp_trace_string(trace, i ? "web" : "app"), .tid = i + 1, .is_base = !i}),
+            0);
+    return trace;
+}
+
+/* Each answer sets many going, who are not waited for; a helper that each sets going is no herd, and few threads that
+ * run often are none. */
 static void a_herd_is_set_going(void **state)
 {
-    static const uint64_t runs[] = {2000, 200};
+    static const struct {
+        uint64_t runs;
+        uint32_t servers; /* 0: no window was kept */
+        bool is_herd;
+    } cases[] = {{2000, 0, true}, {200, 0, false}, {2000, 18, true}, {2000, 10, false}, {600, 5, false}};
     (void)state;
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct wp_report *report = wp_report_create(), *work = wp_report_detached_add(report);
         struct wp_facts facts;
         wp_report_add(
@@ -480,11 +497,14 @@ static void a_herd_is_set_going(void **state)
         at = wp_report_child(work, at, wp_report_frame(work, WP_STYLE_WAIT, "starts:waking", ""));
         at = wp_report_child(work, at, wp_report_frame(work, WP_STYLE_PROCESS, "[web]", ""));
         at = wp_report_child(work, at, wp_report_frame(work, WP_STYLE_USER, "wait_connection", "web"));
-        wp_report_add(work, at, WP_RUNNING_NOT_SAMPLED, 700 * MS, runs[i]);
-        assert_int_equal(wp_facts_build(&facts, "v1", "main", report, NULL, NULL), 0);
+        wp_report_add(work, at, WP_RUNNING_NOT_SAMPLED, 700 * MS, cases[i].runs);
+        assert_int_equal(wp_facts_build(&facts, "v1", "main", report,
+                             cases[i].servers ? made_servers(cases[i].servers) : NULL, NULL),
+            0);
         const char *key = facts.findings[0].pattern.key;
-        assert_int_equal(key && !strcmp(key, "thundering_herd"), !i);
-        assert_int_equal(strstr(facts.findings[0].sentence, "20 times, in `wait_connection`") != NULL, !i);
+        assert_int_equal(key && !strcmp(key, "thundering_herd"), cases[i].is_herd);
+        assert_int_equal(
+            strstr(facts.findings[0].sentence, "20 times, in `wait_connection`") != NULL, cases[i].is_herd);
         wp_facts_fini(&facts);
     }
 }
