@@ -49,6 +49,13 @@ static bool is_scheduler(const struct wp_facts *facts, uint32_t node)
     return node && wp_facts_frame_style(facts, facts->flame.nodes[node].frame) == WP_STYLE_SCHED;
 }
 
+uint32_t wp_rival_frame(const struct wp_facts *facts, uint32_t node)
+{
+    const struct wp_flame_node *nodes = facts->flame.nodes;
+    uint32_t rival = wp_facts_rival(facts, node);
+    return is_scheduler(facts, rival) && is_scheduler(facts, nodes[rival].parent) ? nodes[rival].frame : 0;
+}
+
 static void find_processes(struct summing *s)
 {
     const struct wp_flame *flame = &s->facts->flame;
@@ -62,10 +69,10 @@ static void find_processes(struct summing *s)
 static void add_cell(struct summing *s, const struct wp_cell *cell)
 {
     const struct wp_flame_node *nodes = s->facts->flame.nodes;
-    uint32_t rival = wp_facts_rival(s->facts, cell->node);
-    if (!is_scheduler(s->facts, rival) || !is_scheduler(s->facts, nodes[rival].parent))
+    uint32_t rival = wp_facts_rival(s->facts, cell->node), frame = wp_rival_frame(s->facts, cell->node);
+    if (!frame)
         return; /* who had it is not told: of an older store */
-    uint32_t waiter = s->process[rival], frame = nodes[rival].frame;
+    uint32_t waiter = s->process[rival];
     uint32_t row = row_of(s, &s->sum_of, (struct wp_intkey){waiter, frame});
     uint32_t party = rival == cell->node ? 0 : nodes[cell->node].frame;
     uint32_t part = row_of(s, &s->part_of, (struct wp_intkey){row, party});
@@ -112,7 +119,7 @@ static bool is_of_quota(const char *frame)
     return !strncmp(frame, QUOTA, size) && (!frame[size] || !strncmp(frame + size, " of ", 4));
 }
 
-static const char *rival_name(struct wp_pool *pool, const char *frame)
+const char *wp_rival_name(struct wp_pool *pool, const char *frame)
 {
     bool is_process = !strncmp(frame, BEHIND, strlen(BEHIND));
     return is_process ? wp_stack_plain_process(pool, frame + strlen(BEHIND) - 1) : other_name(pool, frame);
@@ -127,9 +134,10 @@ static struct wp_rival rival_of(struct wp_pool *pool, const struct wp_facts *fac
                                                 : WP_RIVAL_OTHER,
         .waiter = *waiter ? wp_stack_plain_process(pool, waiter) : "?",
         .host = wp_stack_host(pool, waiter),
-        .name = rival_name(pool, frame),
+        .name = wp_rival_name(pool, frame),
         .name_host = is_process ? wp_stack_host(pool, frame + strlen(BEHIND) - 1) : NULL,
         .search = wp_pool_text(pool, frame),
+        .frame = sum->rival,
         .party = sum->part.frame ? party_name(pool, wp_facts_frame_name(facts, sum->part.frame)) : "",
         .ns = sum->ns,
         .count = sum->count,
@@ -182,9 +190,7 @@ static uint32_t rival_frame(const struct wp_facts *facts, const struct wp_cell *
 {
     const struct wp_flame *flame = &facts->flame;
     uint32_t node = cell->node < flame->source_count ? flame->by_source[cell->node] : 0;
-    uint32_t rival = node ? wp_facts_rival(facts, node) : 0;
-    bool is_told = is_scheduler(facts, rival) && is_scheduler(facts, flame->nodes[rival].parent);
-    return is_told ? flame->nodes[rival].frame : 0;
+    return node ? wp_rival_frame(facts, node) : 0;
 }
 
 struct rival_time {
@@ -245,7 +251,7 @@ struct wp_rival_buckets wp_rivals_over_time(struct wp_pool *pool, const struct w
         if (ns <= row->most_ns)
             continue;
         row->most_ns = ns;
-        row->most = rival_name(pool, wp_facts_frame_name(facts, times[i].frame));
+        row->most = wp_rival_name(pool, wp_facts_frame_name(facts, times[i].frame));
     }
     free(times);
     return out;

@@ -20,7 +20,8 @@ struct wp_rival {
     const char *host;      /* "web-2" of that; NULL: it is not said */
     const char *name;      /* "gzip"; "quota of nginx.service"; "quota"; "own threads" */
     const char *name_host; /* as host, of the process that is called so */
-    const char *search;    /* the frame that finds it in the flame */
+    const char *search;    /* the frame that finds it in the flame, */
+    uint32_t frame;        /* ... and its id */
     const char *party;     /* for whom it ran, or who spent it, the largest part of it; "" none */
     uint64_t ns, count, party_ns;
     uint64_t preempted_ns; /* of ns: it had been pushed off its processor; else it had been woken */
@@ -47,6 +48,11 @@ struct wp_rival_buckets {
     uint32_t count;
 };
 
+/* Of a node of the flame the frame of who had the processor, "sched:behind [gzip]"; 0: it is none of the scheduler's,
+ * or nobody is told there. */
+uint32_t wp_rival_frame(const struct wp_facts *facts, uint32_t node);
+/* "gzip" of that frame, "own threads", "wake-up latency"; in the pool. */
+const char *wp_rival_name(struct wp_pool *pool, const char *frame);
 /* The same over time; out of memory sets pool->failed. */
 struct wp_rival_buckets wp_rivals_over_time(struct wp_pool *pool, const struct wp_facts *facts);
 /* Out of memory sets pool->failed. */

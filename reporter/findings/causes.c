@@ -196,6 +196,30 @@ static bool is_asking(const struct wp_facts *facts, uint32_t sleep)
     return false;
 }
 
+static bool has_second_thread(const struct wp_trace *trace, uint32_t thread)
+{
+    bool has = false;
+    for (uint32_t i = 0; i < trace->thread_count && !has; i++)
+        has = i != thread && trace->threads[i].pid == trace->threads[thread].pid &&
+            trace->threads[i].host == trace->threads[thread].host;
+    return has;
+}
+
+/* Whether one of that name has more than one thread in the window, or that is not known. A shell that reads what its
+ * own child prints has not. */
+static bool may_share(const struct wp_facts *facts, uint32_t node)
+{
+    const struct wp_trace *trace = facts->by_threads ? facts->by_threads : facts->trace;
+    const char *name = name_at(facts, node);
+    bool has = !trace;
+    for (uint32_t i = 0; trace && i < trace->thread_count && !has; i++) {
+        const char *comm = wp_intern_text(trace->strings, trace->threads[i].comm);
+        size_t size = strlen(comm);
+        has = *name == '[' && !strncmp(name + 1, comm, size) && name[size + 1] == ']' && has_second_thread(trace, i);
+    }
+    return has;
+}
+
 /* Threads may give each other what a pipe or an eventfd holds: a token each. */
 static bool is_token(const struct wp_facts *facts, const struct on_stack *at, uint32_t node)
 {
@@ -205,7 +229,8 @@ static bool is_token(const struct wp_facts *facts, const struct on_stack *at, ui
     bool is = false;
     for (size_t i = 0; size && call[size] && i < sizeof(kinds) / sizeof(*kinds); i++)
         is = is || !strncmp(call + size + 1, kinds[i], strlen(kinds[i]));
-    return is && size == 4 && !strncmp(call, "read", 4) && !nodes_differ(facts, at->process, node);
+    return is && size == 4 && !strncmp(call, "read", 4) && !nodes_differ(facts, at->process, node) &&
+        may_share(facts, node);
 }
 
 /* Whether the layer's thread sleeps until its runtime lets it go on: by the function it sleeps in, or who ends that. */

@@ -12,6 +12,7 @@
 #include "reporter/findings/cause_text.h"
 #include "reporter/findings/pattern.h"
 #include "reporter/findings/pattern_herd.h"
+#include "reporter/findings/rival_list.h"
 #include "reporter/findings/stuck.h"
 #include "reporter/requests/slow_requests.h"
 #include "storage/report/report_read.h"
@@ -60,6 +61,7 @@ struct walk {
     uint64_t most_ns[WP_CATEGORIES]; /* the largest of these findings: it stands before what is smaller */
     uint64_t count[WP_CATEGORIES];   /* pieces of that */
     bool is_quota_told;              /* by a finding of its own */
+    bool *is_rival_told;             /* by frame: who had the processor, in a finding of its own */
 };
 
 static void add(struct wp_facts *facts, const struct wp_finding *finding)
@@ -263,6 +265,7 @@ static void find_rivals(struct walk *walk)
         note_most(&walk->most_ns[WP_SCHEDULER], rival->ns - rival->preempted_ns, rival->ns);
         walk->told_ns[WP_INVOLUNTARY] += rival->preempted_ns;
         walk->told_ns[WP_SCHEDULER] += rival->ns - rival->preempted_ns;
+        walk->is_rival_told[rival->frame] = true;
         told++;
     }
 }
@@ -281,15 +284,18 @@ static void find_categories(struct walk *walk)
         struct wp_pattern pattern = {0};
         if (i == WP_INVOLUNTARY && !walk->is_quota_told)
             pattern = wp_pattern_of_preemption(facts, ns, walk->count[i]);
-        const char *largest = wp_pool_printf(pool, "; the largest part is %s%s (%s)",
-            wp_stack_plain_process(pool, wp_facts_frame_name(facts, walk->process[cell->node])), where,
-            wp_human_duration(pool, cell->ns));
+        const char *rest = i == WP_SCHEDULER || i == WP_INVOLUNTARY
+            ? wp_rival_list(facts, &(struct wp_rival_rest){i, walk->causes.cell_cause, walk->is_rival_told})
+            : "";
+        if (!*rest && !told_ns)
+            rest = wp_pool_printf(pool, "; the largest part is %s%s (%s)",
+                wp_stack_plain_process(pool, wp_facts_frame_name(facts, walk->process[cell->node])), where,
+                wp_human_duration(pool, cell->ns));
         add(facts,
             &(struct wp_finding){.kind = kind_of(i),
-                .sentence =
-                    wp_pool_printf(pool, "%s%s of the time (%s) %s%s.%s", walk->most_ns[i] > ns ? "A further " : "",
-                        wp_human_share(pool, ns, facts->total_ns), wp_human_duration(pool, ns), category_says[i],
-                        told_ns ? "" : largest, wp_pattern_text(pool, &pattern)),
+                .sentence = wp_pool_printf(pool, "%s%s of the time (%s) %s%s.%s",
+                    walk->most_ns[i] > ns ? "A further " : "", wp_human_share(pool, ns, facts->total_ns),
+                    wp_human_duration(pool, ns), category_says[i], rest, wp_pattern_text(pool, &pattern)),
                 .key = kind_of(i),
                 .pattern = pattern,
                 .count = walk->count[i],
@@ -448,7 +454,8 @@ void wp_findings_build(struct wp_facts *facts)
     walk.layer = calloc(facts->flame.count + 1u, sizeof(*walk.layer));
     walk.groups = calloc((size_t)walk.frame_count * 2 + 2, sizeof(*walk.groups));
     walk.function_ns = calloc(walk.frame_count + 1u, sizeof(*walk.function_ns));
-    if (walk.process && walk.layer && walk.groups && walk.function_ns) {
+    walk.is_rival_told = calloc(walk.frame_count + 1u, sizeof(*walk.is_rival_told));
+    if (walk.process && walk.layer && walk.groups && walk.function_ns && walk.is_rival_told) {
         wp_causes_build(&walk.causes, facts);
         if (!facts->pool.failed)
             sum_groups(&walk);
@@ -467,6 +474,7 @@ void wp_findings_build(struct wp_facts *facts)
     free(walk.layer);
     free(walk.groups);
     free(walk.function_ns);
+    free(walk.is_rival_told);
 }
 
 size_t wp_findings_first(const struct wp_facts *facts, size_t first[3])

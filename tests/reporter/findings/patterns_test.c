@@ -274,7 +274,12 @@ static const struct {
     /* No two findings have the same time. */
     {{{"[app];work;sched:preempted;sched:behind [gzip]", WP_INVOLUNTARY, 300, 10},
          {"[app];work;sched:preempted;sched:behind own threads", WP_INVOLUNTARY, 500, 10}},
-        "", 0, "62 % of the time (500 ms) is lost to preemption."},
+        "", 0, "62 % of the time (500 ms) is lost to preemption: own threads 500 ms."},
+    /* Who had it is said where each had little, too. */
+    {{{"[app];work;sched:preempted;sched:behind own threads", WP_INVOLUNTARY, 600, 10},
+         {"[app];work;sched:preempted;sched:wake-up latency", WP_INVOLUNTARY, 300, 10},
+         {"[app];work;sched:preempted;sched:behind recording", WP_INVOLUNTARY, 20, 10}},
+        "", 0, "is lost to preemption: own threads 600 ms, wake-up latency 300 ms."},
 };
 
 static void each_by_its_rule(void **state)
@@ -464,6 +469,32 @@ static void threads_may_be_stuck(void **state)
     }
 }
 
+/* Tokens in a pipe go from thread to thread; what a shell reads its own child has printed. */
+static void a_pool_has_threads(void **state)
+{
+    (void)state;
+    for (uint32_t threads = 1; threads <= 2; threads++) {
+        struct wp_report *report = wp_report_create();
+        struct wp_trace *trace = wp_trace_create();
+        struct wp_facts facts;
+        wp_report_add(report,
+            sample_node(
+                report, "[app];main;take;read@libc.so.6;sleep:read pipe;[app];main;run;wait4@libc.so.6;sleep:wait4"),
+            WP_DELIBERATE_SLEEP, 90 * MS, 9);
+        for (uint32_t i = 0; i < 2; i++)
+            assert_int_equal(wp_trace_add_thread(trace,
+                                 &(struct wp_trace_thread){.comm = wp_trace_string(trace, "app"),
+                                     .pid = threads == 2 ? 7 : 7 + i,
+                                     .tid = 7 + i,
+                                     .is_base = threads == 2 || !i}),
+                0);
+        assert_int_equal(wp_facts_build(&facts, "v1", "main", report, trace, NULL), 0);
+        const char *key = facts.findings[0].pattern.key;
+        assert_int_equal(key && !strcmp(key, "pool_too_small"), threads == 2);
+        wp_facts_fini(&facts);
+    }
+}
+
 /* Threads of a server beside the one that asks. */
 static struct wp_trace *made_servers(uint32_t count)
 {
@@ -514,6 +545,7 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(each_by_its_rule), cmocka_unit_test(a_quota_is_told_once),
         cmocka_unit_test(a_collectors_thread_collects), cmocka_unit_test(threads_are_counted_in_the_window),
         cmocka_unit_test(threads_with_names_are_one_process), cmocka_unit_test(a_herd_is_set_going),
-        cmocka_unit_test(threads_may_be_stuck), cmocka_unit_test(two_threads_are_no_crowd)};
+        cmocka_unit_test(a_pool_has_threads), cmocka_unit_test(threads_may_be_stuck),
+        cmocka_unit_test(two_threads_are_no_crowd)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

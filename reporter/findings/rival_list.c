@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "reporter/findings/rival_list.h"
+
+#include "reporter/display/humanize.h"
+#include "storage/report/report_read.h"
+
+#include <stdlib.h>
+
+#define NAMES 3u
+#define LEAST_SHARE 10u /* of the time: a smaller part is not told */
+
+static uint64_t sum_rivals(uint64_t *sums, const struct wp_facts *facts, const struct wp_rival_rest *rest)
+{
+    uint64_t whole = 0;
+    for (uint32_t i = 0; i < facts->flame.cell_count; i++) {
+        const struct wp_cell *cell = &facts->flame.cells[i];
+        uint32_t frame =
+            cell->category == rest->category && !rest->cell_cause[i] ? wp_rival_frame(facts, cell->node) : 0;
+        if (!frame || rest->is_told[frame])
+            continue;
+        sums[frame] += cell->ns;
+        whole += cell->ns;
+    }
+    return whole;
+}
+
+/* The frame of the largest sum; 0 none is left. */
+static uint32_t largest_frame(const uint64_t *sums, uint32_t count)
+{
+    uint32_t largest = 0;
+    for (uint32_t i = 1; i < count; i++)
+        if (sums[i] > sums[largest])
+            largest = i;
+    return largest;
+}
+
+const char *wp_rival_list(struct wp_facts *facts, const struct wp_rival_rest *rest)
+{
+    struct wp_pool *pool = &facts->pool;
+    const char *text = "";
+    uint32_t count, frame;
+    wp_report_frames(facts->report, &count);
+    uint64_t *sums = calloc(count + 1u, sizeof(*sums));
+    uint64_t whole = sums ? sum_rivals(sums, facts, rest) : 0;
+    pool->failed |= !sums;
+    for (unsigned i = 0; whole && i < NAMES && (frame = largest_frame(sums, count)) != 0; i++) {
+        if (sums[frame] < whole / LEAST_SHARE)
+            break;
+        text = wp_pool_printf(pool, "%s%s %s %s", text, i ? "," : ":",
+            wp_rival_name(pool, wp_facts_frame_name(facts, frame)), wp_human_duration(pool, sums[frame]));
+        sums[frame] = 0;
+    }
+    free(sums);
+    return text;
+}
