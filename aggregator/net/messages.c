@@ -333,12 +333,23 @@ static void note_answer(
         wp_asked_read(&messages->asked, thread, &answer);
 }
 
+/* What a thread asked of itself, over a connection with both ends in it, it does not wait for. */
+static void forget_own_request(struct wp_messages *messages, const struct wp_event *event, uint32_t thread)
+{
+    uint32_t peer =
+        wp_asked_has_open(&messages->asked, thread, event->time_ns) ? wp_messages_peer(messages, event->d) : 0;
+    if (peer)
+        wp_asked_answer(&messages->asked, thread, peer);
+}
+
 /* A client's thread has asked, or was answered. */
 static void note_asked(
     struct wp_messages *messages, const struct wp_socket *socket, const struct wp_event *event, uint32_t thread)
 {
-    if (event->kind == WP_EVENT_SOCK_RECV)
+    if (event->kind == WP_EVENT_SOCK_RECV) {
         note_answer(messages, socket, event, thread);
+        forget_own_request(messages, event, thread);
+    }
     if (event->kind == WP_EVENT_SOCK_SEND && !(event->flags & WP_SOCK_FIN) && !is_served(messages, socket, event->d))
         wp_asked_send(&messages->asked, thread, event->d, event->time_ns);
     else if (event->kind == WP_EVENT_SOCK_RECV ||

@@ -36,8 +36,8 @@ struct wp_pattern wp_pattern_of_cause(const struct wp_cause_case *of)
 
 /* Preempted time, by what the engine says of who had the CPU meanwhile. */
 struct preempted {
-    uint64_t quota_ns, quota_count; /* the cgroup's quota was used up */
-    bool is_known;                  /* it says so at all; older versions did not */
+    uint64_t quota_ns; /* the cgroup's quota was used up */
+    bool is_known;     /* it says so at all; older versions did not */
 };
 
 static struct preempted preempted_by(const struct wp_facts *facts)
@@ -54,7 +54,6 @@ static struct preempted preempted_by(const struct wp_facts *facts)
         if (strncmp(name, "sched:quota", 11) != 0) /* "sched:quota of nginx.service" */
             continue;
         by.quota_ns += cell->ns;
-        by.quota_count += cell->count;
     }
     return by;
 }
@@ -67,8 +66,8 @@ struct wp_pattern wp_pattern_of_preemption(struct wp_facts *facts, uint64_t ns, 
         return (struct wp_pattern){.key = "quota_throttling",
             .title = "Throttled by a CPU quota",
             .sure = WP_SURETY_CERTAIN,
-            .evidence = wp_pool_printf(&facts->pool, "for %s of it its cgroup had used up its quota, %s times",
-                wp_human_duration(&facts->pool, by.quota_ns), wp_human_count(&facts->pool, by.quota_count))};
+            .evidence = wp_pool_printf(&facts->pool, "for %s of it its cgroup had used up its quota",
+                wp_human_duration(&facts->pool, by.quota_ns))};
     if (by.is_known)
         return (struct wp_pattern){0};
     if (count < LEAST_THROTTLED || mean < THROTTLED_NS || mean > LONGEST_PERIOD_NS)
