@@ -14,15 +14,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #define JOBS (1u << 20)                   /* that may wait */
 #define DEBUG_BYTES ((uint64_t)512 << 20) /* of debug info in one object */
 #define HAND_OVER 64u                     /* answers, so that the caller gets the first before the last is there */
-#define KEPT_JOBS 16384u                  /* room that stays behind a burst ... */
-#define KEPT_BYTES ((size_t)1 << 20)      /* ... of answers too */
-#define NICENESS 10                       /* what is recorded goes first, and what is walked by (unwinder) */
+#define KEPT_BYTES ((size_t)1 << 20)      /* of answers: room that stays behind a burst */
+#define LEVELS 4u                         /* of jobs, by the size of their file: up to LEAST_BYTES, 8 times that ... */
+#define LEAST_BYTES ((uint64_t)256 << 10)
+#define NICENESS 10 /* what is recorded goes first, and what is walked by (unwinder) */
 
 enum job_kind { JOB_OBJECT, JOB_PLACE, JOB_JIT, JOB_DATA, JOB_DUMP, JOB_DROP, JOB_CLOSE };
 
@@ -59,7 +61,8 @@ struct wp_naming_thread {
     pthread_t thread;
     pthread_mutex_t lock; /* of what follows, down to the blank line */
     pthread_cond_t more, idle;
-    struct jobs waiting;
+    struct jobs waiting[LEVELS];
+    uint32_t waiting_count;   /* of all levels */
     struct wp_buffer answers; /* each: ticket, levels, then line, function and file of each level */
     struct wp_naming_counts counts;
     bool is_over, is_busy;
@@ -69,7 +72,11 @@ struct wp_naming_thread {
     struct wp_buffer taken; /* of the caller alone: answers being given out */
     size_t taken_at;
     uint32_t next_object;
-    uint32_t *closed, closed_count, closed_room; /* owned; numbers to give again */
+    uint8_t *levels; /* owned; by object */
+    uint32_t level_room;
+    struct closed {
+        uint32_t *numbers, count, room; /* owned */
+    } closed[LEVELS]; /* to give again, to one of the same level: its jobs come behind those of before */
 
     struct known *objects; /* of the thread alone, as what follows; by number */
     uint32_t object_count;
@@ -221,10 +228,44 @@ static void drop_job(struct job *job)
     }
 }
 
-static void do_jobs(struct wp_naming_thread *t, const struct jobs *jobs)
+/* Of levels below that; NULL: none waits. What has room behind a burst goes. Locked. */
+static bool take_jobs(struct wp_naming_thread *t, uint32_t below, uint32_t *level, struct jobs *jobs)
+{
+    for (*level = 0; *level < below; ++*level) {
+        struct jobs *w = &t->waiting[*level];
+        if (!w->count)
+            continue;
+        *jobs = *w;
+        *w = (struct jobs){0};
+        t->waiting_count -= jobs->count;
+        return true;
+    }
+    return false;
+}
+
+static void do_jobs(struct wp_naming_thread *t, uint32_t level, const struct jobs *jobs);
+
+/* A small program is not left without names while large libraries are read. */
+static void do_lighter(struct wp_naming_thread *t, uint32_t below)
+{
+    struct jobs jobs;
+    uint32_t level;
+    pthread_mutex_lock(&t->lock);
+    while (take_jobs(t, below, &level, &jobs)) {
+        pthread_mutex_unlock(&t->lock);
+        do_jobs(t, level, &jobs);
+        free(jobs.items);
+        pthread_mutex_lock(&t->lock);
+    }
+    pthread_mutex_unlock(&t->lock);
+}
+
+static void do_jobs(struct wp_naming_thread *t, uint32_t level, const struct jobs *jobs)
 {
     bool has_closed = false;
     for (uint32_t i = 0; i < jobs->count; i++) {
+        if (jobs->items[i].kind == JOB_OBJECT && level)
+            do_lighter(t, level);
         if (__atomic_load_n(&t->is_over, __ATOMIC_RELAXED)) { /* the end does not wait for thousands of objects */
             drop_job(&jobs->items[i]);
             continue;
@@ -246,44 +287,54 @@ static void do_jobs(struct wp_naming_thread *t, const struct jobs *jobs)
 static void *run(void *context)
 {
     struct wp_naming_thread *t = context;
-    struct jobs jobs = {0};
+    struct jobs jobs;
+    uint32_t level;
     wp_sandbox_thread();
     setpriority(PRIO_PROCESS, 0, NICENESS); /* on Linux: of this thread */
     pthread_mutex_lock(&t->lock);
     while (!t->is_over) {
-        if (!t->waiting.count) {
+        if (!take_jobs(t, LEVELS, &level, &jobs)) {
             t->is_busy = false;
             pthread_cond_broadcast(&t->idle);
             pthread_cond_wait(&t->more, &t->lock);
             continue;
         }
-        struct jobs taken = t->waiting;
-        t->waiting = jobs;
-        t->waiting.count = 0;
-        jobs = taken;
         pthread_mutex_unlock(&t->lock);
-        do_jobs(t, &jobs);
-        if (jobs.room > KEPT_JOBS) {
-            free(jobs.items);
-            jobs = (struct jobs){0};
-        }
+        do_jobs(t, level, &jobs);
+        free(jobs.items);
         pthread_mutex_lock(&t->lock);
         hand_over(t);
     }
     t->is_busy = false;
     pthread_mutex_unlock(&t->lock);
-    free(jobs.items);
     return NULL;
 }
 
-static bool add_job(struct wp_naming_thread *t, const struct job *job)
+/* How large its file is: of an object of which little is known, as of what is no object, 0. */
+static uint32_t level_of(const struct wp_naming_thread *t, uint32_t object)
+{
+    return object < t->level_room ? t->levels[object] : 0;
+}
+
+static uint32_t level_of_file(const struct wp_elf_file *file)
+{
+    struct stat status;
+    uint64_t bytes = file->fd >= 0 && !fstat(file->fd, &status) ? (uint64_t)status.st_size : file->image.size;
+    uint32_t level = 0;
+    for (uint64_t most = LEAST_BYTES; level < LEVELS - 1 && bytes > most; most *= 8)
+        level++;
+    return level;
+}
+
+static bool add_job_at(struct wp_naming_thread *t, uint32_t level, const struct job *job)
 {
     pthread_mutex_lock(&t->lock);
-    struct jobs *w = &t->waiting;
-    bool has_room = w->count < JOBS || w->count < w->room || job->kind == JOB_DROP || job->kind == JOB_CLOSE;
+    struct jobs *w = &t->waiting[level];
+    bool has_room = t->waiting_count < JOBS || job->kind == JOB_DROP || job->kind == JOB_CLOSE;
     has_room = has_room && !WP_ARRAY_FIT(w->items, w->room, w->count + 1);
     if (has_room) {
         w->items[w->count++] = *job;
+        t->waiting_count++;
         t->counts.asked += job->kind == JOB_PLACE || job->kind == JOB_JIT || job->kind == JOB_DATA;
         if (!t->is_busy)
             pthread_cond_signal(&t->more);
@@ -293,30 +344,38 @@ static bool add_job(struct wp_naming_thread *t, const struct job *job)
     return has_room;
 }
 
-/* Room for the number's size, and for the number once it is closed. */
-static bool make_place(struct wp_naming_thread *t, uint32_t object)
+/* Of what a process made itself. */
+static bool add_job(struct wp_naming_thread *t, const struct job *job)
 {
-    if (object < t->closed_room)
-        return true;
-    if (WP_ARRAY_FIT(t->closed, t->closed_room, object + 1))
+    return add_job_at(t, 0, job);
+}
+
+/* Room for the number's size, and for the number once it is closed. */
+static bool make_place(struct wp_naming_thread *t, uint32_t object, uint32_t level)
+{
+    if (WP_ARRAY_FIT(t->closed[level].numbers, t->closed[level].room, object + 1) ||
+        WP_ARRAY_FIT_ZERO(t->levels, t->level_room, object + 1))
         return false;
+    t->levels[object] = (uint8_t)level;
     pthread_mutex_lock(&t->lock);
-    bool has_room = !WP_ARRAY_FIT_ZERO(t->sizes, t->size_room, t->closed_room);
+    bool has_room = !WP_ARRAY_FIT_ZERO(t->sizes, t->size_room, object + 1);
     pthread_mutex_unlock(&t->lock);
     return has_room;
 }
 
 uint32_t wp_naming_thread_object(struct wp_naming_thread *t, struct wp_elf_file *file, int root_fd, const char *path)
 {
-    uint32_t object = t->closed_count ? t->closed[t->closed_count - 1] : t->next_object;
-    struct opening *o = make_place(t, object) ? malloc(sizeof(*o)) : NULL;
+    uint32_t level = level_of_file(file);
+    struct closed *closed = &t->closed[level];
+    uint32_t object = closed->count ? closed->numbers[closed->count - 1] : t->next_object;
+    struct opening *o = make_place(t, object, level) ? malloc(sizeof(*o)) : NULL;
     if (o) {
         *o = (struct opening){.file = *file, .root_fd = root_fd};
         strncpy(o->path, path, sizeof(o->path) - 1);
-        if (add_job(t, &(struct job){.kind = JOB_OBJECT, .opening = o, .object = object})) {
+        if (add_job_at(t, level, &(struct job){.kind = JOB_OBJECT, .opening = o, .object = object})) {
             *file = (struct wp_elf_file){.fd = -1};
-            if (t->closed_count)
-                t->closed_count--;
+            if (closed->count)
+                closed->count--;
             else
                 t->next_object++;
             return object;
@@ -331,9 +390,10 @@ uint32_t wp_naming_thread_object(struct wp_naming_thread *t, struct wp_elf_file 
 
 void wp_naming_thread_close(struct wp_naming_thread *t, uint32_t object)
 {
-    if (object >= t->next_object || !add_job(t, &(struct job){.kind = JOB_CLOSE, .object = object}))
+    uint32_t level = level_of(t, object);
+    if (object >= t->next_object || !add_job_at(t, level, &(struct job){.kind = JOB_CLOSE, .object = object}))
         return; /* without memory for it the object stays */
-    t->closed[t->closed_count++] = object;
+    t->closed[level].numbers[t->closed[level].count++] = object;
     forget_size(t, object);
 }
 
@@ -347,12 +407,14 @@ uint64_t wp_naming_thread_bytes(struct wp_naming_thread *t, uint32_t object)
 
 bool wp_naming_thread_place(struct wp_naming_thread *t, uint32_t object, uint64_t offset, uint32_t ticket)
 {
-    return add_job(t, &(struct job){.kind = JOB_PLACE, .object = object, .offset = offset, .ticket = ticket});
+    return add_job_at(
+        t, level_of(t, object), &(struct job){.kind = JOB_PLACE, .object = object, .offset = offset, .ticket = ticket});
 }
 
 bool wp_naming_thread_data(struct wp_naming_thread *t, uint32_t object, uint64_t offset, uint32_t ticket)
 {
-    return add_job(t, &(struct job){.kind = JOB_DATA, .object = object, .offset = offset, .ticket = ticket});
+    return add_job_at(
+        t, level_of(t, object), &(struct job){.kind = JOB_DATA, .object = object, .offset = offset, .ticket = ticket});
 }
 
 bool wp_naming_thread_jit(
@@ -424,14 +486,17 @@ struct wp_naming_counts wp_naming_thread_counts(struct wp_naming_thread *t)
 
 static void release(struct wp_naming_thread *t)
 {
-    for (uint32_t i = 0; i < t->waiting.count; i++)
-        drop_job(&t->waiting.items[i]);
+    for (uint32_t level = 0; level < LEVELS; level++) {
+        for (uint32_t i = 0; i < t->waiting[level].count; i++)
+            drop_job(&t->waiting[level].items[i]);
+        free(t->waiting[level].items);
+        free(t->closed[level].numbers);
+    }
     for (uint32_t i = 0; i < t->object_count; i++)
         wp_object_names_destroy(t->objects[i].names);
     free(t->objects);
     free(t->sizes);
-    free(t->closed);
-    free(t->waiting.items);
+    free(t->levels);
     wp_buffer_fini(&t->answers);
     wp_buffer_fini(&t->taken);
     wp_buffer_fini(&t->made);

@@ -2,8 +2,8 @@
 #ifndef WP_COLLECTOR_SYMBOLS_NAMING_THREAD_H
 #define WP_COLLECTOR_SYMBOLS_NAMING_THREAD_H
 /*
- * The thread that reads objects and names places in them, in the order in which it is told to. Calls come from one
- * other thread and never wait for it, but for settle and destroy.
+ * The thread that reads objects and names places in them: what is asked of small files first, of one object in the
+ * order in which it is told to. Calls come from one other thread and never wait for it, but for settle and destroy.
  */
 #include "collector/symbols/jit_map.h"
 #include "collector/symbols/object_names.h"

@@ -3,9 +3,9 @@
 #define WP_COLLECTOR_SYMBOLS_SYMBOLIZER_H
 /*
  * Names for addresses. Users' code is named by a thread of its own, so that events never wait for a file: places are
- * asked for, answers are fetched later, in the order of the questions. The files are opened by the caller's thread,
- * while their processes are still there; what has one build id is read once. The kernel's names are all in memory and
- * answered at once. All calls from one thread.
+ * asked for, answers are fetched later, in no order: those of small files first. The files are opened by the caller's
+ * thread, while their processes are still there; what has one build id is read once. The kernel's names are all in
+ * memory and answered at once. All calls from one thread.
  */
 #include "collector/host/process_file.h"
 #include "collector/symbols/address_space.h"
