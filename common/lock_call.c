@@ -37,7 +37,8 @@ const char *wp_lock_call_language(const char *function)
         {"ObjectMonitor::Enter", "monitor"}, {"ObjectMonitor::Reenter", "monitor"}, {"rb_mutex_lock", "Mutex"},
         {"rb_mutex_synchronize", "Mutex"}, {"java.util.concurrent.locks.ReentrantLock", "ReentrantLock"},
         {"java.util.concurrent.locks.ReentrantReadWriteLock", "ReentrantReadWriteLock"},
-        {"java.util.concurrent.locks.StampedLock", "StampedLock"}};
+        {"java.util.concurrent.locks.StampedLock", "StampedLock"}, {"sync.(*Mutex).Lock", "sync.Mutex"},
+        {"sync.(*RWMutex).Lock", "sync.RWMutex"}, {"sync.(*RWMutex).RLock", "sync.RWMutex"}};
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
         if (strstr(function, rows[i].part))
             return rows[i].name;

@@ -83,6 +83,8 @@ uint32_t wp_cause_held_in(const struct wp_causes *causes, const struct wp_facts 
         uint32_t location = top ? causes->locations[top] : 0, callee = location ? top : sleep;
         if (!callee || wp_cause_is_condition(facts, sleep)) /* who waits on a condition has given up the lock */
             continue;
+        if (!location && wp_cause_is_idle(facts, sleep)) /* a thread of Go's that nothing is known of */
+            continue;
         while (location && callee != location && facts->flame.nodes[callee].parent != location)
             callee = facts->flame.nodes[callee].parent;
         struct wp_intkey key = {location ? facts->flame.nodes[location].frame : 0, facts->flame.nodes[callee].frame};

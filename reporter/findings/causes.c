@@ -48,10 +48,12 @@ static bool is_futex(const struct wp_facts *facts, uint32_t sleep)
     return wp_cause_call(facts, sleep, &call) == 5 && !strncmp(call, "futex", 5);
 }
 
-/* What the threads library's call around a futex says of it; *language: what a language calls the lock, or NULL. */
+/* What the threads library's call around a futex says of it; *language: what a language calls the lock, or NULL. A
+ * thread of Go's sleeps for all it waits for in one function, whose goroutine's own functions say what for. */
 static enum wp_lock_call look_at_futex(const struct wp_facts *facts, uint32_t sleep, const char **language)
 {
     enum wp_lock_call found = WP_LOCK_CALL_UNKNOWN;
+    bool is_go = false;
     *language = NULL;
     for (uint32_t at = is_futex(facts, sleep) ? facts->flame.nodes[sleep].parent : 0;
          at && style_at(facts, at) != WP_STYLE_PROCESS; at = facts->flame.nodes[at].parent) {
@@ -61,11 +63,14 @@ static enum wp_lock_call look_at_futex(const struct wp_facts *facts, uint32_t sl
             break;
         bool is_known = wp_lock_call_add(&found, name_at(facts, at));
         *language = wp_lock_call_taken(found, name_at(facts, at));
-        if (is_known)
+        is_go = is_go || !strcmp(name_at(facts, at), "runtime.notesleep");
+        if (is_go && !*language)
+            found = WP_LOCK_CALL_PARKED;
+        else if (is_known)
             return found;
     }
     *language = NULL;
-    return found;
+    return is_go ? WP_LOCK_CALL_OTHER : found;
 }
 
 static enum wp_lock_call futex_call(const struct wp_facts *facts, uint32_t sleep)
@@ -94,6 +99,8 @@ bool wp_cause_is_lock(const struct wp_facts *facts, uint32_t sleep, const char *
         return true;
     if (size != 5 || strncmp(call, "futex", 5))
         return false;
+    if (!strncmp(*name, "runtime.", 8)) /* a word of Go's scheduler, which is no lock of the program's */
+        *name = "";
     if (wp_lock_is_gil(*name)) /* a condition, by which the interpreter makes threads take turns */
         return true;
     enum wp_lock_call kind = futex_call(facts, sleep);
@@ -113,6 +120,11 @@ bool wp_cause_is_semaphore(const struct wp_facts *facts, uint32_t sleep)
 bool wp_cause_is_condition(const struct wp_facts *facts, uint32_t sleep)
 {
     return wp_lock_call_is_condition(futex_call(facts, sleep));
+}
+
+bool wp_cause_is_idle(const struct wp_facts *facts, uint32_t sleep)
+{
+    return futex_call(facts, sleep) == WP_LOCK_CALL_OTHER;
 }
 
 static bool is_condition_call(const char *function)
@@ -155,6 +167,7 @@ struct on_stack {
     uint32_t token;  /* ... if it reads what a thread of the same process writes into a pipe */
     bool is_worker;  /* its layer is a kernel thread's, which works for the sleep below */
     bool is_runtime; /* its layer's thread works for its runtime alone, which does not stop it */
+    bool is_monitor; /* ... and naps between two looks at it */
     bool collects;   /* of all layers, garbage is collected in one */
     bool is_unended; /* the recording's end cut off sleeps that stand on it */
 };
@@ -263,6 +276,7 @@ static void look_process(struct on_stack *at, const struct wp_facts *facts, uint
     at->garbage = wp_garbage_is_thread(facts, node) ? node : 0;
     at->collects = at->collects || at->garbage;
     at->is_runtime = at->garbage || wp_pause_is_thread(facts, node);
+    at->is_monitor = false;
 }
 
 static void look_function(struct on_stack *at, const struct wp_facts *facts, uint32_t node)
@@ -271,6 +285,7 @@ static void look_function(struct on_stack *at, const struct wp_facts *facts, uin
     if (!at->garbage && is_collector)
         at->garbage = node;
     at->collects = at->collects || is_collector;
+    at->is_monitor = at->is_monitor || !strcmp(name_at(facts, node), "runtime.sysmon");
     if (is_own)
         at->stopper = 0; /* the program's own work, as in a finalizer */
     else if (!at->stopper && (is_collector || wp_pause_words(facts, node)))
@@ -373,7 +388,7 @@ static enum wp_cause_kind kind_of(const struct wp_facts *facts, const struct on_
         return WP_CAUSE_KIND_GARBAGE;
     if (at->service && (cell->category == WP_UNDERSTOOD_FUNCTIONS || cell->category == WP_RUNNING_NOT_SAMPLED))
         return WP_CAUSE_KIND_SERVICE;
-    return at->sleep ? kind_of_category(cell->category) : WP_CAUSE_KIND_NONE;
+    return at->sleep && !at->is_monitor ? kind_of_category(cell->category) : WP_CAUSE_KIND_NONE;
 }
 
 /* By the reason that the engine files with it (aggregator/explain). */

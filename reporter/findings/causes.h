@@ -67,6 +67,8 @@ bool wp_cause_is_rwlock(const struct wp_facts *facts, uint32_t sleep);
 bool wp_cause_is_semaphore(const struct wp_facts *facts, uint32_t sleep);
 /* Whether it waits for the lock of a condition that it was woken on. */
 bool wp_cause_is_after_condition(const struct wp_facts *facts, uint32_t sleep);
+/* Whether it waits on a futex for nothing that somebody has or signals: a thread's end, a barrier, work. */
+bool wp_cause_is_idle(const struct wp_facts *facts, uint32_t sleep);
 /* Whether it waits on a condition. */
 bool wp_cause_is_condition(const struct wp_facts *facts, uint32_t sleep);
 

@@ -100,6 +100,7 @@ ZOO = {
     "shared_lock.cc": (["`table_lock", "look_up"], {"lock_held_across_io"}),
     "ask_twice.pl": (["tcp 127.0.0.1:7461", "ask_price"], {"retry_after_timeout"}),
     "sized_queue.rb": (["query"], {"pool_too_small"}),
+    "ledger_sync.go": (["transfer|writeAudit|audit.log"], {"lock_held_across_io", "fsync_per_item"}),
     "pool_cond.go": (["acquire"], {"pool_too_small"}),
     "token_pipe.c": (["take_token"], {"pool_too_small"}),
     "fan_out_asyncio.py": (["in `serve`", "one after the other"], {"serial_fan_out"}),

@@ -275,6 +275,15 @@ static const struct {
     {{{"[app];work;sched:preempted;sched:behind [gzip]", WP_INVOLUNTARY, 300, 10},
          {"[app];work;sched:preempted;sched:behind own threads", WP_INVOLUNTARY, 500, 10}},
         "", 0, "62 % of the time (500 ms) is lost to preemption: own threads 500 ms."},
+    /* A goroutine's functions say what its thread sleeps for; a word of the scheduler's is no lock. */
+    {{{"[shop];main.transfer;sync.(*Mutex).Lock@shop;sync.(*Mutex).lockSlow@shop;runtime.mPark@shop;runtime.notesleep@"
+       "shop;runtime.futexsleep@shop;sleep:futex runtime.m0+0x148 (shop);[shop];main.writeAudit;os.(*File).Sync@shop;"
+       "sleep:fsync;io:vda",
+         WP_BLOCKING_IO, 90, 30}},
+        "lock_held_across_io", WP_SURETY_CERTAIN, "shop waits 90.0 ms (100 %) for a `sync.Mutex` in `main.transfer`"},
+    {{{"[shop];sleep:futex runtime.m0+0x148 (shop);[shop];runtime.sysmon@shop;sleep:nanosleep", WP_DELIBERATE_SLEEP, 90,
+         30}},
+        "", 0, "waiting for shop, which sleeps on purpose."},
     /* Who had it is said where each had little, too. */
     {{{"[app];work;sched:preempted;sched:behind own threads", WP_INVOLUNTARY, 600, 10},
          {"[app];work;sched:preempted;sched:wake-up latency", WP_INVOLUNTARY, 300, 10},
