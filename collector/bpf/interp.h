@@ -66,6 +66,7 @@ __noinline __u32 walk_interp(struct interp_words *words, __u32 which)
     struct interp_context context = {.walk = w, .process = interp_here(task), .words = words->at};
     w->hash = 0;
     w->count = w->is_native = 0;
+    w->coroutine = w->task_code = 0;
     if (!context.process)
         return 0;
     __u32 language = WP_INTERP_LANGUAGE(context.process->file.version);

@@ -13,6 +13,8 @@
 static __always_inline bool fill_code(
     struct interp_sending *s, struct interp_walk *w, const struct wp_interp_file *file, __u64 address)
 {
+    if (s->record.code.part)
+        return fill_python_task(s, w, &file->at);
     switch (WP_INTERP_LANGUAGE(file->version)) {
     case WP_INTERP_PYTHON:
         return fill_python(s, w, file, address);
@@ -29,6 +31,12 @@ static __always_inline bool fill_code(
     }
 }
 
+static __always_inline __u32 part_of(const struct wp_interp_process *process, __u64 word)
+{
+    bool is_task = WP_INTERP_UNIT_OF(word) == WP_INTERP_UNIT_TASK;
+    return is_task && WP_INTERP_LANGUAGE(process->file.version) == WP_INTERP_PYTHON ? WP_INTERP_TASK_PART : 0;
+}
+
 static long send_one(__u32 index, void *argument)
 {
     struct interp_sending_context *context = argument;
@@ -43,6 +51,7 @@ static long send_one(__u32 index, void *argument)
     struct interp_code_key key = {.code = WP_INTERP_CODE_OF(context->words[place]), .tgid = process->tgid};
     if (!key.code)
         return 0;
+    key.part = part_of(process, context->words[place]);
     struct interp_code_sent now = {.print = w->prints[place], .epoch = context->epoch, .program = context->program};
     struct interp_code_sent *sent = bpf_map_lookup_elem(&interp_codes, &key);
     if (sent && sent->print == now.print && sent->epoch == now.epoch && sent->program == now.program &&
@@ -58,7 +67,7 @@ static long send_one(__u32 index, void *argument)
     s->record.head.pid = process->tgid;
     s->record.head.c = process->file.version;
     s->record.head.a = key.code;
-    s->record.code.part = 0;
+    s->record.code.part = key.part;
     if (!fill_code(s, w, &process->file, key.code))
         return 0;
     if (!send_code(s, process)) {

@@ -5,7 +5,7 @@
  * CPython: a thread's state is found in the interpreter's list by the thread's pthread_self(), and leads to the
  * innermost frame. A frame whose code is no code object ends the walk: with wrong offsets nothing is invented.
  */
-#include "interp_sending.h"
+#include "interp_task.h"
 
 #define INTERP_THREADS 1024u /* of a process, that are looked through */
 /* Until a thread is looked for again, which may be on its way to be one of the interpreter's, or to have another state:
@@ -27,7 +27,7 @@ struct {
     __type(value, struct interp_thread);
 } interp_threads SEC(".maps");
 
-static __always_inline __u64 mark_in(struct interp_walk *w, __u32 offset)
+static __always_inline __u64 byte_in(struct interp_walk *w, __u32 offset)
 {
     return FRAME_WORD(w, offset) >> (offset & 7) * 8 & 0xff;
 }
@@ -42,13 +42,7 @@ static __always_inline __u32 unit_of(struct interp_walk *w, const struct wp_inte
         unit = (__s32)half_in(FRAME_WORD(w, at->frame_at), at->frame_at) >> (1 - (at->unit_bits & 1));
     if (unit < 0)
         return 0;
-    return unit >= WP_INTERP_UNIT_MOST - 1 ? WP_INTERP_UNIT_MOST : (__u32)unit + 1;
-}
-
-static __always_inline __u64 print_of(struct interp_walk *w, const struct wp_interp_offsets *at)
-{
-    __u64 h = mix(CODE_WORD(w, at->code_lines), CODE_WORD(w, at->code_name));
-    return mix(mix(h, CODE_WORD(w, at->code_file)), half_in(CODE_WORD(w, at->code_first_line), at->code_first_line));
+    return unit + 1 >= WP_INTERP_UNIT_TASK ? WP_INTERP_UNIT_MOST : (__u32)unit + 1;
 }
 
 static long step_python(__u32 index, void *argument)
@@ -67,18 +61,24 @@ static long step_python(__u32 index, void *argument)
     barrier_var(size);
     if (size > sizeof(w->bytes) || !read_user(w->bytes, size, w->frame))
         return stop_walk(w, WP_INTERP_UNREADABLE);
+    __u64 frame = w->frame;
     w->frame = FRAME_WORD(w, at->frame_back);
-    bool is_end = !at->has_marks || mark_in(w, at->frame_mark) == at->mark_end;
+    bool is_end = !at->has_marks || byte_in(w, at->frame_mark) == at->mark_end;
     if (is_end && at->has_marks && at->mark_is_own) {
         end_call(w, context->words);
         return 0;
     }
+    bool is_coroutine = at->coroutine && byte_in(w, at->frame_owner) == PYTHON_OF_GENERATOR; /* or a generator */
+    if (w->coroutine && !is_coroutine)
+        put_task(context);
     __u64 code = FRAME_WORD(w, at->frame_code);
     if (!read_user(w->code, WP_INTERP_CODE_BYTES, code))
         return stop_walk(w, WP_INTERP_UNREADABLE);
     if (w->code[1] != process->file.code_type || code & 7)
         return stop_walk(w, WP_INTERP_NOT_CODE);
     put_word(w, context->words, WP_INTERP_WORD(code, unit_of(w, at, code)), print_of(w, at));
+    w->coroutine = is_coroutine ? frame - at->coroutine : 0;
+    w->coroutine_code = code;
     if (is_end)
         end_call(w, context->words);
     return 0;
@@ -204,6 +204,26 @@ static __always_inline bool fill_python(
     keep_texts(s, name, path);
     read_python_lines(s, CODE_WORD(w, at->code_lines));
     s->is_whole = name.unit && path.unit && code->lines_kept;
+    return true;
+}
+
+/* Of the walk's task: the name that the program gave to it, or else its coroutine's, and where that begins. */
+static __always_inline bool fill_python_task(
+    struct interp_sending *s, struct interp_walk *w, const struct wp_interp_offsets *at)
+{
+    struct wp_record_code *code = &s->record.code;
+    if (!read_user(w->code, WP_INTERP_CODE_BYTES, w->task_code))
+        return false;
+    code->first_line = half_in(CODE_WORD(w, at->code_first_line), at->code_first_line);
+    struct interp_text path = read_python_text(s, at, CODE_WORD(w, at->code_file), code->file, WP_INTERP_FILE);
+    struct interp_text name = {.size = sizeof(w->task_name), .unit = WP_INTERP_UTF8};
+    if (w->task_name[0])
+        __builtin_memcpy(code->name, w->task_name, sizeof(w->task_name));
+    else
+        name = read_python_text(s, at, CODE_WORD(w, at->code_name), code->name, WP_INTERP_NAME);
+    keep_texts(s, name, path);
+    code->lines_size = code->lines_kept = 0;
+    s->is_whole = name.unit && path.unit;
     return true;
 }
 

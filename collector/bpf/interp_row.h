@@ -44,6 +44,9 @@ struct wp_interp_offsets {
     wp_u8 mark_is_own; /* ... which is no frame of the language, but comes behind the last one */
     wp_u8 unit_bits;   /* `frame_at` counts 1 << unit_bits bytes, where it counts */
     wp_u8 has_marks;   /* else each frame is a call of the interpreter */
+    wp_u8 coroutine;   /* in a generator or a coroutine: its frame; 0: it is not known */
+    wp_u8 frame_owner; /* whether a frame is one of those */
+    wp_u8 frame_self;  /* a function's first local variable */
 };
 
 /* In the body of an instruction sequence of CRuby, but for the first and the last. */
@@ -132,6 +135,13 @@ struct wp_interp_process {
  * Perl), or the bytecode in bytes (HotSpot, V8), or the place in compiled code (V8). */
 #define WP_INTERP_UNIT_OF(word) ((wp_u32)((word) >> 1) & WP_INTERP_UNIT_MOST)
 
+/* Not a place in code, but the task of asyncio that CPython's frames further in belong to; in the place of a code
+ * object stands what tells it apart. */
+#define WP_INTERP_UNIT_TASK (WP_INTERP_UNIT_MOST - 1)
+#define WP_INTERP_TASK_PART 1u /* `part` of what is said of it */
+#define WP_INTERP_TASK_NAME 64u
+#define WP_INTERP_TASK_DIGIT 1u /* in a name, in the place of a digit */
+
 /* How walks of a thread's frames ended. */
 enum wp_interp_end {
     WP_INTERP_COMPLETE,
@@ -191,7 +201,7 @@ struct wp_record_code {
     wp_u16 name_size, file_size;   /* bytes that are here */
     wp_u8 name_unit, file_unit;    /* bytes of a character: 1 (Latin-1), 2, 4; WP_INTERP_UTF8; 0: unread */
     wp_u8 name_is_cut, file_is_cut;
-    wp_u32 part; /* of the object: 0, or a piece of V8's script */
+    wp_u32 part; /* of the object: 0, or a piece of V8's script, or WP_INTERP_TASK_PART */
     wp_u8 name[WP_INTERP_NAME];
     wp_u8 file[WP_INTERP_FILE];
 };

@@ -14,6 +14,9 @@ struct interp_walk {
     __u64 self;                       /* pthread_self() of the running thread */
     __u64 interpreter, thread, first; /* of a search */
     __u64 stack, place;               /* of a language with several stacks of frames: this one; where it stands */
+    __u64 coroutine, coroutine_code;  /* of CPython: that the last frame belongs to; 0: to none */
+    __u64 task_code;                  /* of asyncio's task: its coroutine's; 0: none was met */
+    __u64 task_name[WP_INTERP_TASK_NAME / 8];
     __u32 count;
     __u32 end;       /* enum wp_interp_end */
     __u32 is_native; /* frames of the language are native ones, of the walk that found those */

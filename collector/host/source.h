@@ -53,7 +53,7 @@ struct wp_fact_text {
 struct wp_fact_code {
     uint32_t pid, version;
     uint64_t time_ns, address;
-    uint32_t part; /* of the object: 0, or a piece of V8's script */
+    uint32_t part; /* of the object: 0, or a piece of V8's script, or WP_INTERP_TASK_PART */
     uint32_t first_line;
     struct wp_fact_text name, file;
     const uint8_t *lines; /* its table, or the beginning of it */

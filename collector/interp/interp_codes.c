@@ -215,7 +215,8 @@ static uint32_t find_content(const struct wp_interp_codes *c, struct content *co
 
 static bool is_unread(const struct wp_fact_code *code)
 {
-    return !code->name.unit || !code->file.unit || (!code->lines_size && wp_interp_language(code->version)->has_tables);
+    bool has_table = !code->part && wp_interp_language(code->version)->has_tables;
+    return !code->name.unit || !code->file.unit || (!code->lines_size && has_table);
 }
 
 /* Nothing that was read says that it is another one. */
@@ -379,18 +380,26 @@ static void fill_place(const struct content *content, uint32_t unit, struct wp_i
         place->line = 0;
 }
 
+/* What is said of its object is in this part. */
+static uint32_t part_of(const struct process *process, uint64_t word)
+{
+    bool is_task = WP_INTERP_UNIT_OF(word) == WP_INTERP_UNIT_TASK;
+    return is_task && WP_INTERP_LANGUAGE(process->about.version) == WP_INTERP_PYTHON ? WP_INTERP_TASK_PART : 0;
+}
+
 uint32_t wp_interp_codes_places(
     struct wp_interp_codes *c, uint32_t pid, uint64_t word, struct wp_interp_place *places, uint32_t room)
 {
     const struct held held = {c, process_of(c, pid)};
     uint32_t at, count = 0;
     if (room && held.process &&
-        wp_intmap_get(&held.process->codes, (struct wp_intkey){WP_INTERP_CODE_OF(word), 0}, &at)) {
+        wp_intmap_get(
+            &held.process->codes, (struct wp_intkey){WP_INTERP_CODE_OF(word), part_of(held.process, word)}, &at)) {
         const struct content *content = &c->contents[at];
         if (WP_INTERP_LANGUAGE(content->version) == WP_INTERP_V8) {
             count = wp_v8_places(&(struct wp_v8_objects){find_object, &held}, word, places, room);
         } else {
-            fill_place(content, WP_INTERP_UNIT_OF(word), places);
+            fill_place(content, part_of(held.process, word) ? 0 : WP_INTERP_UNIT_OF(word), places);
             count = 1;
         }
     }

@@ -9,6 +9,7 @@
 #include "collector/interp/php_file.h"
 #include "collector/interp/python_file.h"
 #include "collector/interp/python_lines.h"
+#include "collector/interp/python_names.h"
 #include "collector/interp/ruby_file.h"
 #include "collector/interp/ruby_lines.h"
 #include "collector/interp/v8_file.h"
@@ -20,6 +21,7 @@ static const struct wp_interp_language languages[WP_INTERP_LANGUAGES] = {
     [WP_INTERP_PYTHON] = {.name = "python",
         .read_file = wp_python_file_read,
         .line = wp_python_line,
+        .put_texts = wp_python_names_put,
         .has_tables = true},
     [WP_INTERP_RUBY] = {.name = "ruby",
         .read_file = wp_ruby_file_read,

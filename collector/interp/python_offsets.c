@@ -51,9 +51,12 @@ static const struct wp_interp_offsets python_3_11 = {.interpreters = 40,
     .frame_back = 48,
     .frame_at = 56,
     .frame_mark = 68,
-    .frame_bytes = 72,
+    .frame_bytes = 80,
     .has_marks = 1,
     .mark_end = 1, /* is_entry */
+    .coroutine = 80,
+    .frame_owner = 69,
+    .frame_self = 72,
     .code_lines = 136,
     .code_name = 128,
     .code_file = 112,
@@ -73,8 +76,11 @@ static const struct wp_interp_offsets python_3_12 = {.interpreters = 40,
     .frame_back = 8,
     .frame_at = 56,
     .frame_mark = 70,
-    .frame_bytes = 72,
+    .frame_bytes = 80,
     .has_marks = 1,
+    .coroutine = 72,
+    .frame_owner = 70,
+    .frame_self = 72,
     .mark_end = 3, /* FRAME_OWNED_BY_CSTACK */
     .mark_is_own = 1,
     .code_lines = 136,
@@ -164,8 +170,14 @@ bool wp_python_offsets_read(const uint8_t *bytes, size_t size, struct wp_interp_
         own_word(bytes, OWN_TABLE_SIZE) != 16 || own_word(bytes, OWN_TABLE_DATA) != 32 ||
         own_word(bytes, OWN_TEXT_STATE) != 32 || own_word(bytes, OWN_TEXT_LENGTH) != 16)
         return false;
-    *at = (struct wp_interp_offsets){
-        .has_marks = 1, .mark_end = 3, .mark_is_own = 1, .frame_bytes = 80, .text_apart = 16};
+    *at = (struct wp_interp_offsets){.has_marks = 1,
+        .mark_end = 3,
+        .mark_is_own = 1,
+        .frame_bytes = 80,
+        .text_apart = 16,
+        .coroutine = 72,
+        .frame_owner = 70,
+        .frame_self = 72};
     for (size_t i = 0; i < sizeof(own_fields) / sizeof(*own_fields); i++) {
         const struct own_field *field = &own_fields[i];
         uint64_t value = own_word(bytes, field->from);

@@ -3,13 +3,14 @@
 """walks.py BIN [--runs N] [--depth N]: what reading an interpreter's frames adds to a sleep of a Python program 20 functions deep, as JSON.
 The program (this file with --sleeper) hands over to a partner on the same processor by two pipes; its thread's processor time is counted without a collector, with
 `--interpreters none` and with `auto`, by turns: `walk_ns` is the difference of the last two. `same`: all sleeps have one stack. `varied`: hardly
-two have (which of two functions calls which, 2^20 ways). Medians of 60 stretches of 500 sleeps each, the least of N runs. At real-time priority,
+two have (which of two functions calls which, 2^20 ways). `callback`, `task`: as `same`, in a function that asyncio's event loop calls, and in a
+coroutine that is a task; each has some frames more. Medians of 60 stretches of 500 sleeps each, the least of N runs. At real-time priority,
 so that other programs disturb little; as root."""
-import argparse, json, os, sys, tempfile, time
+import argparse, asyncio, json, os, sys, tempfile, time
 from importlib.machinery import SourceFileLoader
 
 STRETCHES, SLEEPS = 60, 500
-KINDS = ("same", "varied")
+KINDS = ("same", "varied", "callback", "task")
 
 
 def sleeper(depth, kind):
@@ -34,13 +35,28 @@ def sleeper(depth, kind):
         os.write(theirs[1], b"x")
         return os.read(ours[0], 1)
 
-    state, taken = 1, []
-    for _ in range(STRETCHES):
-        begun = time.thread_time_ns()
-        for _ in range(SLEEPS):
-            state = (state * 1103515245 + 12345) % (1 << 31) # of the C standard's example; its upper bits vary
-            left(depth - 2, state >> 8 if kind == "varied" else 0)
-        taken.append((time.thread_time_ns() - begun) / SLEEPS)
+    taken = []
+
+    def stretches():
+        state = 1
+        for _ in range(STRETCHES):
+            begun = time.thread_time_ns()
+            for _ in range(SLEEPS):
+                state = (state * 1103515245 + 12345) % (1 << 31) # of the C standard's example; its upper bits vary
+                left(depth - 2, state >> 8 if kind == "varied" else 0)
+            taken.append((time.thread_time_ns() - begun) / SLEEPS)
+
+    async def loop():
+        if kind == "task":
+            stretches()
+        else:
+            asyncio.get_running_loop().call_soon(stretches)
+            await asyncio.sleep(0)
+
+    if kind in ("callback", "task"):
+        asyncio.run(loop())
+    else:
+        stretches()
     os.close(theirs[1])
     os.waitpid(partner, 0)
     return sorted(taken)[len(taken) // 2]

@@ -2,17 +2,35 @@
 """Sleeps in every way that frames of Python come to stand on each other, and writes what each stack was: python_fixture.py COUNT
 LOG [names...]. Lines of LOG: [thread, from, to, [[function, file, line], ...]], innermost first, CLOCK_MONOTONIC ns. Python 3.9 or
 newer; a new code object stands at an old one's address, too."""
-import asyncio, contextlib, ctypes, functools, gc, json, os, re, sys, threading, time
+import asyncio, contextlib, ctypes, functools, gc, inspect, json, os, re, sys, threading, time
 
 COUNT, LOG = int(sys.argv[1]), sys.argv[2]
 NAP = 0.0005
+HAS_TASKS = sys.version_info >= (3, 11)
 rows, lock = [], threading.RLock()  # a collection inside it may run a __del__ that sleeps, too
 
 
+def task_row():
+    """How a trace names the running task: its name with each number as N, if the program gave one, or its coroutine."""
+    task = asyncio.current_task()
+    code = task.get_coro().cr_code
+    name = task.get_name()
+    is_given = name.isascii() and not re.match("Task-[0-9]", name)
+    return ["task " + (re.sub("[0-9]+", "N", name[:64]) if is_given else code.co_qualname), code.co_filename, code.co_firstlineno]
+
+
+def is_step(frame, inner):
+    """The event loop's frame below the coroutine of a task."""
+    return HAS_TASKS and frame.f_code is asyncio.Handle._run.__code__ and inner and inner.co_flags & inspect.CO_COROUTINE
+
+
 def trace(frame):
-    out = []
+    out, inner = [], None
     while frame:
         code = frame.f_code
+        if is_step(frame, inner):
+            out.append(task_row())
+        inner = code
         out.append([getattr(code, "co_qualname", code.co_name), code.co_filename, frame.f_lineno])
         frame = frame.f_back
     return out
@@ -124,8 +142,29 @@ class Coroutines:
         await asyncio.sleep(0)
         nap()
 
+    async def numbers(self):
+        for i in range(2):
+            await asyncio.sleep(0)
+            nap()
+            yield i
+
+    async def reader(self):
+        async for _ in self.numbers():
+            nap()
+            await self.inner()
+        sorted([Text("b"), Text("a")])
+
+    def called(self, future):
+        nap()
+        future.set_result(None)
+
     async def outer(self):
-        await asyncio.gather(self.inner(), self.inner())
+        future = asyncio.get_running_loop().create_future()
+        asyncio.get_running_loop().call_soon(self.called, future)
+        named = [asyncio.create_task(self.inner(), name=name) for name in ("till-7", "till-18", "Task-N", "Kasse \xfc")]
+        named.append(asyncio.create_task(self.reader(), name="Journal " * 9))
+        await asyncio.gather(self.inner(), self.inner(), asyncio.wait_for(self.inner(), 60), future, *named)
+        nap()
 
     def run(self):
         asyncio.run(self.outer())

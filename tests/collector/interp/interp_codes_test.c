@@ -123,6 +123,40 @@ static void test_without_tables(void **state)
     wp_interp_codes_destroy(codes);
 }
 
+/* A task is said at an address of its own, which a code object may have as well; only CPython has tasks. */
+static void test_tasks(void **state)
+{
+    static const uint8_t name[WP_INTERP_TASK_NAME] = "till-\1\1/\1";
+    static const uint8_t endless[] = "0123456789012345678901234567890123456789012345678901234567890123456789";
+    const uint64_t word = WP_INTERP_WORD(PLACE, WP_INTERP_UNIT_TASK);
+    struct wp_interp_codes *codes = wp_interp_codes_create();
+    struct wp_fact_code code = code_of(7, "Till.settle"), task = code;
+    struct wp_interp_place place;
+    (void)state;
+    task.part = WP_INTERP_TASK_PART;
+    task.lines_size = 0;
+    assert_int_equal(wp_interp_codes_add(codes, &code), 0);
+    assert_false(wp_interp_codes_places(codes, 7, word, &place, 1));
+    assert_int_equal(wp_interp_codes_add(codes, &task), 0);
+    expect(codes, word, "task Till.settle", 10);
+    expect(codes, WP_INTERP_WORD(PLACE, 1), "Till.settle", 11);
+    task.name = (struct wp_fact_text){name, sizeof(name), WP_INTERP_UTF8, false};
+    assert_int_equal(wp_interp_codes_add(codes, &task), 0);
+    expect(codes, word, "task till-N/N", 10);
+    assert_int_equal(wp_interp_codes_counts(codes).unread, 0);
+    task.name = (struct wp_fact_text){endless, sizeof(endless) - 1, WP_INTERP_UTF8, false};
+    assert_int_equal(wp_interp_codes_add(codes, &task), 0);
+    expect(codes, word, "task 0123456789012345678901234567890123456789012345678901234567890123", 10);
+    task.name.unit = 0;
+    assert_int_equal(wp_interp_codes_add(codes, &task), 0);
+    assert_int_equal(wp_interp_codes_counts(codes).unread, 1);
+    wp_interp_codes_forget(codes, 7);
+    code.version = WP_INTERP_VERSION(WP_INTERP_PHP, 8, 2);
+    assert_int_equal(wp_interp_codes_add(codes, &code), 0);
+    expect(codes, word, "Till.settle", WP_INTERP_UNIT_TASK - 1);
+    wp_interp_codes_destroy(codes);
+}
+
 /* What could not be read this time takes nothing away, unless the rest says that it is another code object. */
 static void test_unread(void **state)
 {
@@ -212,7 +246,7 @@ static void test_splice(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_codes), cmocka_unit_test(test_texts),
-        cmocka_unit_test(test_without_tables), cmocka_unit_test(test_unread), cmocka_unit_test(test_share),
-        cmocka_unit_test(test_splice)};
+        cmocka_unit_test(test_without_tables), cmocka_unit_test(test_tasks), cmocka_unit_test(test_unread),
+        cmocka_unit_test(test_share), cmocka_unit_test(test_splice)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

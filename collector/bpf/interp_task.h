@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+#ifndef WP_COLLECTOR_BPF_INTERP_TASK_H
+#define WP_COLLECTOR_BPF_INTERP_TASK_H
+/*
+ * asyncio: the task that a coroutine belongs to. An event loop runs a task's step from Handle._run, whose `self` leads
+ * to the callback and that to the task. It is the coroutine's only if it says so itself: nothing is guessed.
+ */
+#include "interp_sending.h"
+
+enum {
+    PYTHON_OF_GENERATOR = 1, /* FRAME_OWNED_BY_GENERATOR */
+    HANDLE_CALLBACK = 24,    /* in a Handle: of its slots, which are sorted, _args comes before _callback */
+    CALLBACK_STEP = 2,       /* words in a callback: sw_task of a TaskStepMethWrapper, ... */
+    CALLBACK_SELF = 3,       /* ... m_self of the method that wakes a task */
+    TASK_WORDS = 24,         /* of a task are looked through */
+    TASK_FIRST = 8
+};
+
+/* The string behind the coroutine in a task (task_coro, task_name); 0: it is no task of this coroutine. */
+static __always_inline __u64 task_name_at(struct interp_walk *w, __u64 task)
+{
+    if (!task || task & 7 || !read_user(w->code, 8 * TASK_WORDS, task))
+        return 0;
+#pragma unroll
+    for (__u32 i = TASK_FIRST; i < TASK_WORDS - 1; i++)
+        if (w->code[i] == w->coroutine)
+            return w->code[i + 1];
+    return 0;
+}
+
+/* Each digit of eight characters becomes WP_INTERP_TASK_DIGIT: tasks that are numbered are of one kind, and a process
+ * that numbers its connections has no kinds without end. */
+static __always_inline __u64 without_digits(__u64 text)
+{
+    __u64 from_zero = text ^ 0x3030303030303030ull;
+    __u64 others = ((from_zero & 0x7f7f7f7f7f7f7f7full) + 0x7676767676767676ull) | from_zero;
+    __u64 digits = (~others & 0x8080808080808080ull) >> 7;
+    return (text & ~(digits * 0xff)) | digits * WP_INTERP_TASK_DIGIT;
+}
+
+/* Task-1, as asyncio calls tasks by itself; without digits. */
+static __always_inline bool is_given_by_asyncio(const __u64 *name)
+{
+    return (name[0] & 0xffffffffffffull) == (0x2d6b736154ull | (__u64)WP_INTERP_TASK_DIGIT << 40);
+}
+
+/* Of a code object. */
+static __always_inline __u64 print_of(struct interp_walk *w, const struct wp_interp_offsets *at)
+{
+    __u64 h = mix(CODE_WORD(w, at->code_lines), CODE_WORD(w, at->code_name));
+    return mix(mix(h, CODE_WORD(w, at->code_file)), half_in(CODE_WORD(w, at->code_first_line), at->code_first_line));
+}
+
+/* The name that the program gave to the task; nothing where it gave none. type: of a string. */
+static __always_inline void read_task_name(
+    struct interp_walk *w, const struct wp_interp_offsets *at, __u64 name, __u64 type)
+{
+    __u64 head[5], size;
+    __builtin_memset(w->task_name, 0, sizeof(w->task_name));
+    if (!read_user(head, sizeof(head), name) || head[1] != type || ((__u32)head[4] & 0x7c) != 0x64) /* compact ASCII */
+        return;
+    size = head[2] < sizeof(w->task_name) ? head[2] : sizeof(w->task_name);
+    barrier_var(size);
+    if (size > sizeof(w->task_name) || !read_user(w->task_name, size, name + at->text_data)) {
+        w->task_name[0] = 0;
+        return;
+    }
+#pragma unroll
+    for (__u32 i = 0; i < WP_INTERP_TASK_NAME / 8; i++)
+        w->task_name[i] = without_digits(w->task_name[i]);
+    if (is_given_by_asyncio(w->task_name))
+        w->task_name[0] = 0;
+}
+
+static __always_inline __u64 task_hash(const struct interp_walk *w)
+{
+    __u64 h = w->task_code;
+#pragma unroll
+    for (__u32 i = 0; i < WP_INTERP_TASK_NAME / 8; i++)
+        h = mix(h, w->task_name[0] ? w->task_name[i] : 0);
+    return h | 8; /* never 0 as the address of a code object */
+}
+
+/* The innermost task's word, between the coroutine that was met last and the frame that w->bytes has. */
+static __noinline int put_task(struct interp_context *context)
+{
+    struct interp_walk *w = context->walk;
+    struct wp_interp_process *process = context->process;
+    if (!w || !process || !context->words || w->task_code)
+        return 0;
+    const struct wp_interp_offsets *at = &process->file.at;
+    __u64 callback, called[4], type;
+    if (!read_user(&callback, 8, FRAME_WORD(w, at->frame_self) + HANDLE_CALLBACK) ||
+        !read_user(called, sizeof(called), callback))
+        return 0;
+    __u64 name = task_name_at(w, called[CALLBACK_SELF]);
+    if (!name)
+        name = task_name_at(w, called[CALLBACK_STEP]);
+    if (!name || !read_user(w->code, WP_INTERP_CODE_BYTES, w->coroutine_code) ||
+        !read_user(&type, 8, CODE_WORD(w, at->code_name) + 8))
+        return 0;
+    w->task_code = w->coroutine_code;
+    read_task_name(w, at, name, type);
+    put_word(w, context->words, WP_INTERP_WORD(task_hash(w), WP_INTERP_UNIT_TASK), print_of(w, at));
+    return 0;
+}
+
+#endif
