@@ -65,6 +65,7 @@ static long send_one(__u32 index, void *argument)
     s->record.head.time_ns = bpf_ktime_get_ns();
     s->record.head.kind = WP_RECORD_CODE;
     s->record.head.pid = process->tgid;
+    s->record.head.other_pid = context->parent;
     s->record.head.c = process->file.version;
     s->record.head.a = key.code;
     s->record.code.part = key.part;
@@ -93,6 +94,7 @@ __noinline bool send_codes(const struct interp_words *words, __u32 count, __u32 
         .words = words->at,
         .epoch = epoch,
         .program = mix(BPF_CORE_READ(task, group_leader, start_time), task->self_exec_id),
+        .parent = BPF_CORE_READ(task, group_leader, real_parent, tgid),
         .count = count};
     if (!context.process || !context.sending)
         return true;

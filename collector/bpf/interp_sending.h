@@ -76,7 +76,7 @@ struct interp_sending_context {
     struct interp_sending *sending;
     const __u64 *words;
     __u64 epoch, program; /* program: which one the process runs */
-    __u32 count;
+    __u32 count, parent;
 };
 
 /* Whether another one may be sent. */

@@ -186,7 +186,7 @@ struct task_struct {
     struct signal_struct *signal;
     kernel_sigset blocked;
     struct sigpending pending;
-    struct task_struct *group_leader;
+    struct task_struct *group_leader, *real_parent;
 #if defined(__TARGET_ARCH_x86)
     struct thread_struct thread;
 #endif

@@ -52,6 +52,7 @@ struct wp_fact_text {
 /* What an interpreter's code object is, from now on. A fact of kind 0. */
 struct wp_fact_code {
     uint32_t pid, version;
+    uint32_t parent; /* its process; 0: it is not said */
     uint64_t time_ns, address;
     uint32_t part; /* of the object: 0, or a piece of V8's script, or WP_INTERP_TASK_PART */
     uint32_t first_line;

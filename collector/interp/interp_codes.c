@@ -291,6 +291,17 @@ static int give_code(struct wp_interp_codes *c, struct process *p, struct wp_int
     return 0;
 }
 
+/* A child has its parent's code objects where those had them, but the kernel side cannot read what it has not touched
+ * since the fork. UINT32_MAX: the parent has none there, or another one. */
+static uint32_t inherited_content(
+    const struct wp_interp_codes *c, const struct wp_fact_code *code, const struct content *content)
+{
+    const struct process *parent = process_of(c, code->parent);
+    uint32_t at;
+    bool is_there = parent && wp_intmap_get(&parent->codes, (struct wp_intkey){code->address, code->part}, &at);
+    return is_there && is_unread(code) && is_part(c, content, &c->contents[at]) ? at : UINT32_MAX;
+}
+
 static int put_code(struct wp_interp_codes *c, struct process *p, const struct wp_fact_code *code)
 {
     const struct wp_intkey key = {code->address, code->part};
@@ -302,7 +313,9 @@ static int put_code(struct wp_interp_codes *c, struct process *p, const struct w
     bool was_there = wp_intmap_get(&p->codes, key, &before);
     if (was_there && is_unread(code) && is_part(c, &content, &c->contents[before]))
         return 0;
-    uint32_t at = find_content(c, &content);
+    uint32_t at = was_there ? UINT32_MAX : inherited_content(c, code, &content);
+    if (at == UINT32_MAX)
+        at = find_content(c, &content);
     int rc = at == UINT32_MAX ? add_content(c, &content, &at) : 0;
     if (rc)
         return rc;

@@ -110,6 +110,7 @@ static int tell_code(
         code->lines_kept > r->tail - sizeof(*code))
         return 0;
     const struct wp_fact_code told = {.pid = r->pid,
+        .parent = r->other_pid,
         .version = r->c,
         .time_ns = r->time_ns,
         .address = r->a,

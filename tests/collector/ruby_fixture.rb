@@ -11,8 +11,8 @@ def now
   Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)
 end
 
-def thread_number
-  Thread.current.native_thread_id
+def thread_number # Thread#native_thread_id is the parent's in a child
+  File.basename(File.readlink("/proc/thread-self")).to_i
 end
 
 def our_nap
@@ -164,6 +164,15 @@ def write(path)
   end
 end
 
+def our_child
+  ROWS.clear
+  WAYS.size.times { |i| our_work(i) }
+  write(LOG + ".child")
+  exit!(true)
+end
+
 (WAYS.size * COUNT).times { |i| our_work(i) }
 our_threads
+child = Process.fork { our_child }
+Process.wait(child)
 write(LOG)

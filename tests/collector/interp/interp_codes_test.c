@@ -176,6 +176,30 @@ static void test_unread(void **state)
     wp_interp_codes_destroy(codes);
 }
 
+/* What a child has not touched since its fork is as its parent has it. */
+static void test_child(void **state)
+{
+    struct wp_interp_codes *codes = wp_interp_codes_create();
+    struct wp_fact_code whole = code_of(8, "Till.settle"), part = code_of(7, "");
+    (void)state;
+    part.name.unit = 0;
+    assert_int_equal(wp_interp_codes_add(codes, &whole), 0);
+    assert_int_equal(wp_interp_codes_add(codes, &part), 0);
+    expect(codes, WP_INTERP_WORD(PLACE, 1), "", 11);
+    wp_interp_codes_forget(codes, 7);
+    part.parent = 8;
+    part.first_line = 20; /* another one */
+    assert_int_equal(wp_interp_codes_add(codes, &part), 0);
+    expect(codes, WP_INTERP_WORD(PLACE, 1), "", 21);
+    wp_interp_codes_forget(codes, 7);
+    part.first_line = whole.first_line;
+    assert_int_equal(wp_interp_codes_add(codes, &part), 0);
+    expect(codes, WP_INTERP_WORD(PLACE, 1), "Till.settle", 11);
+    wp_interp_codes_forget(codes, 8);
+    expect(codes, WP_INTERP_WORD(PLACE, 1), "Till.settle", 11);
+    wp_interp_codes_destroy(codes);
+}
+
 /* A process that has code objects without end leaves room for the others. */
 static void test_share(void **state)
 {
@@ -247,6 +271,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_codes), cmocka_unit_test(test_texts),
         cmocka_unit_test(test_without_tables), cmocka_unit_test(test_tasks), cmocka_unit_test(test_unread),
-        cmocka_unit_test(test_share), cmocka_unit_test(test_splice)};
+        cmocka_unit_test(test_child), cmocka_unit_test(test_share), cmocka_unit_test(test_splice)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
