@@ -155,6 +155,8 @@ static void set_options(struct wp_programs *p, const struct wp_source_bpf_option
     p->object->rodata->wp_netns_inum = options->netns_inum;
     p->object->rodata->wp_self_pid = (uint32_t)getpid();
     p->object->rodata->wp_is_chosen_only = options->filter_pid != 0;
+    if (!options->filter_pid) /* nobody is looked up in it, and its elements are made with it */
+        bpf_map__set_max_entries(p->object->maps.chosen, 1);
     p->object->rodata->wp_interps = p->object->rodata->wp_unwinds && !options->is_native_only;
     p->object->data->wp_wants_cmdline = options->wants_cmdline;
     if (options->ring_bytes) {
