@@ -1,13 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# tests/more.sh [PART...]: what tests/run.sh has no time for; of no PART, all but the last four. Each ends with one line, and the whole with
-# "more: N passed, M failed". All but the last four are unit tests only: what traces the kernel is tests/run.sh's.
+# tests/more.sh [PART...]: what tests/run.sh has no time for; of no PART, all but the last five. Each ends with one line, and the whole with
+# "more: N passed, M failed". All but the last five are unit tests only: what traces the kernel is tests/run.sh's.
 #   tidy       clang-tidy over every source file (.clang-tidy says what is an error)
 #   clang      everything compiles with clang without a warning
 #   sanitize   the unit tests with address and undefined behaviour sanitizers
 #   threads    those of what has threads with the thread sanitizer (tests/tsan.supp)
 #   coverage   the share of lines that unit tests reach, as gcov counts it
 #   fuzz       each fuzzer for WAKEPATH_FUZZ_SECONDS (20), from its corpus
+#   long       the tests of label "long" with all that they try at random or again and again (WP_LONG, WP_TRACES), and more kills
 #   zoo        every program with a planted fault is recorded, as root; what is said of it first
 #   bisect     sixty searches, as root, of a commit that holds a lock longer, syncs once more or has a slower server
 #   cases      the paper's cases, as root: mail, xterm, a database, make, video; prints their tables and build/cases.html, their curves
@@ -59,6 +60,15 @@ coverage() {
 
 fuzz() { python3 tests/fuzz/bounded_run.py build/fuzz --seconds "${WAKEPATH_FUZZ_SECONDS:-20}" --found build/fuzz/corpus; }
 
+# As root: a disk that is full and processes that are killed.
+long() {
+  build dev || return 1
+  local status=0
+  WP_LONG=1 WP_TRACES=1000 ctest --test-dir build/dev --output-on-failure -L '^long$' -j "$jobs" | tail -n 12 || status=1
+  python3 tests/fault/fault_table.py build/dev/bin --group kill --group crash --trials 4 || status=1
+  return "$status"
+}
+
 zoo() { build release && WAKEPATH_BIN=build/release/bin tests/zoo/zoo.py --gate; }
 bisect() { build release && tests/bench/bisect_planted.py build/release/bin --runs 20; }
 cases() {
@@ -90,7 +100,7 @@ passed=0 failed=0
 [ $# -gt 0 ] || set -- tidy clang sanitize threads coverage fuzz
 for part; do
   case $part in
-    tidy | clang | sanitize | threads | coverage | fuzz | zoo | bisect | cases | truth) ;;
+    tidy | clang | sanitize | threads | coverage | fuzz | long | zoo | bisect | cases | truth) ;;
     *) sed -n 's/^#   /  /p' "$0" >&2 && exit 64 ;;
   esac
   began=$SECONDS

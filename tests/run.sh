@@ -11,6 +11,8 @@ if [ "$(id -u)" != 0 ]; then
   echo "tests/run.sh: run it as root: the tests read the kernel's events, and skip nothing" >&2
   exit 1
 fi
+PATH=/usr/sbin:/usr/bin:/sbin:/bin:$PATH # what packages.sh installs, and no other Python
+export PATH
 sh deploy/packages.sh --test
 sh deploy/mounts.sh
 
@@ -21,7 +23,7 @@ cmake --build build/dev >&2
 export WAKEPATH_COLLECTOR_OVERHEAD_LIMIT=none
 
 # Tests that trace the live kernel and look at times are serial by their own property (RUN_SERIAL). Others that trace it run one
-# at a time beside the rest (RESOURCE_LOCK kernel), which shares the processors, with one more at a time than there are
+# at a time beside the rest (RESOURCE_LOCK kernel; those with hosts of their own: machines), which shares the processors, with one more at a time than there are
 # processors, since many of them wait. What takes long or has to wait for its turn begins first (COST). A sandbox that hides its
 # own threads hides what interrupts do meanwhile: a live test may miss a waking that way, hardly twice in a row. So a live test
 # has a second try, which is listed before the summary; any other test that needs one has failed.

@@ -30,7 +30,7 @@ static int is_terminal(uint32_t device)
 static void kind_name(const struct wp_record_path *record, char *name, size_t room)
 {
     const char *kind = record->count ? record->names[0] : "";
-    size_t size = strnlen(kind, WP_RECORD_NAME - 1);
+    size_t size = record->count ? strnlen(kind, WP_RECORD_NAME - 1) : 0;
     if (size > 2 && *kind == '[' && kind[size - 1] == ']') {
         kind++;
         size -= 2;

@@ -19,8 +19,9 @@ STAND_IN = r"""#!/bin/sh
 while [ $# -gt 0 ] && [ "$1" != -- ]; do [ "$1" = --out ] && out=$2; shift; done
 mkdir -p "$out/store"
 read -r step ms early fails waits <took
-count=$(cat "$WP_COUNTS/$step" 2>/dev/null || echo 0)
-total=$(cat "$WP_COUNTS/all" 2>/dev/null || echo 0)
+count=0 total=0
+[ ! -e "$WP_COUNTS/$step" ] || read -r count <"$WP_COUNTS/$step"
+[ ! -e "$WP_COUNTS/all" ] || read -r total <"$WP_COUNTS/all"
 echo $((count + 1)) >"$WP_COUNTS/$step"
 echo $((total + 1)) >"$WP_COUNTS/all"
 [ "$count" -lt 2 ] && ms=$early

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """No option is missing from a manual page or a completion; completions are asked in the shells themselves."""
+import functools
 import os
 import pty
 import re
@@ -24,6 +25,13 @@ def run(*command, **options):
                           **options)
 
 
+@functools.cache
+def page(name):
+    """As man shows it."""
+    return run("man", "-P", "cat", "-l", os.path.join(MADE, "man", name), env={"MANWIDTH": "200", **os.environ}).stdout
+
+
+@functools.cache
 def long_options(words):
     """Read from --help here by other means than the build's: a line that begins with an option."""
     program, *rest = words.split(" ")
@@ -77,29 +85,29 @@ def collect(master, is_enough, quiet_s=20.0):
 
 class ManualsTest(unittest.TestCase):
     def test_every_option_is_in_its_page(self):
-        for words, page in PAGES.items():
-            text = run("man", "-P", "cat", "-l", os.path.join(MADE, "man", page), env={"MANWIDTH": "200", **os.environ}).stdout
+        for words, file in PAGES.items():
+            text = page(file)
             options = long_options(words)
             self.assertGreater(len(options), 2, words)
             for option in options:
-                self.assertRegex(text, rf"--{option}(?![a-z-])", f"{page} lacks --{option}")
+                self.assertRegex(text, rf"--{option}(?![a-z-])", f"{file} lacks --{option}")
 
     def test_pages_are_well_formed(self):
-        for page in os.listdir(os.path.join(MADE, "man")):
-            if not page.endswith(".scd"):
-                done = run("mandoc", "-T", "lint", "-W", "error", os.path.join(MADE, "man", page))
-                self.assertEqual(done.stdout, "", page)
+        for name in os.listdir(os.path.join(MADE, "man")):
+            if not name.endswith(".scd"):
+                done = run("mandoc", "-T", "lint", "-W", "error", os.path.join(MADE, "man", name))
+                self.assertEqual(done.stdout, "", name)
 
     def test_every_command_is_in_its_page(self):
         for program in ("wakepath", "wakepath-store"):
-            text = self.page(program + ".1")
+            text = page(program + ".1")
             commands = sorted(path.split(" ")[1] for path in self.table() if path.startswith(program + " ") and path.count(" ") == 1)
             self.assertGreater(len(commands), 7)
             for command in commands:
                 self.assertRegex(text, rf"(?m)^ +{command}\b", program)
 
     def test_every_option_of_a_stores_commands_is_in_its_page(self):
-        text, seen = self.page("wakepath-store.1"), 0
+        text, seen = page("wakepath-store.1"), 0
         for path, options in self.table().items():
             for option in options if path.startswith("wakepath-store ") else ():
                 self.assertRegex(text, rf"--{option}(?![a-z-])", path)
@@ -112,21 +120,17 @@ class ManualsTest(unittest.TestCase):
         programs = {one for one in os.listdir(BIN) if re.fullmatch("wakepath(-[a-z]+)?", one)} - {"wakepath-demo"}
         self.assertEqual({one for one in programs if not {one + ".1", one + ".8"} & pages}, set())
         formats = {f"wakepath-{one}.5" for one in ("capture", "dump", "export", "keys", "metrics", "spool", "store")} | {"wakepath.conf.5"}
-        self.assertEqual({page for page in pages if page.endswith(".5")}, formats)
+        self.assertEqual({name for name in pages if name.endswith(".5")}, formats)
         with open(os.path.join(SOURCE, "deploy/cmake/WakepathInstall.cmake"), encoding="utf-8") as file:
             installed = file.read()
-        for page in pages:
-            self.assertRegex(installed, rf"[ (]{re.escape(page)}[ )\n]", "no package has it")
-            for other, section in re.findall(r"\b(wakepath[a-z.-]*)\((\d)\)", self.page(page)):
-                self.assertIn(f"{other}.{section}", pages, page)
+        for name in pages:
+            self.assertRegex(installed, rf"[ (]{re.escape(name)}[ )\n]", "no package has it")
+            for other, section in re.findall(r"\b(wakepath[a-z.-]*)\((\d)\)", page(name)):
+                self.assertIn(f"{other}.{section}", pages, name)
         with open(os.path.join(SOURCE, "docs/man/wakepath-export.5.scd"), encoding="utf-8") as file:
             told = {word for line in file if re.fullmatch(r"[a-z]+(, [a-z]+)*", line.strip()) for word in line.strip().split(", ")}
         _, can = run(os.path.join(BIN, "wakepath-reporter"), "--help").stdout.split("--format", 1)
         self.assertEqual({one for one in told if one not in can}, set())
-
-    @staticmethod
-    def page(name):
-        return run("man", "-P", "cat", "-l", os.path.join(MADE, "man", name), env={"MANWIDTH": "200", **os.environ}).stdout
 
     @staticmethod
     def table():

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""deploy/fleet on three hosts with a systemd and an sshd each: fleet_script_test.py BUILD CPACK SOURCE."""
+"""deploy/fleet on three hosts with a systemd and an sshd each: fleet_script_test.py BUILD SOURCE."""
 import os, re, subprocess, sys, unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from machines import Machines, make_packages, wait_for
+from machines import Machines, wait_for
 
-BUILD, CPACK, SOURCE = sys.argv[1:4]
+BUILD, SOURCE = sys.argv[1:3]
 
 
 class FleetScriptTest(unittest.TestCase):
@@ -14,7 +14,7 @@ class FleetScriptTest(unittest.TestCase):
     def setUpClass(cls):
         cls.machines = Machines("aggr", "web", "db")
         cls.addClassCleanup(cls.machines.close)
-        cls.packages = make_packages(BUILD, CPACK, cls.machines.folder + "/packages")
+        cls.packages = BUILD + "/test-packages/this"
         cls.hosts = cls.machines.folder + "/hosts"
 
     def fleet(self, lines, *flags):

@@ -8,6 +8,7 @@ TARGET = "[Unit]\nRequires=basic.target\nAfter=basic.target\nAllowIsolate=yes\nW
 SSH = ("[Service]\nExecStartPre=/bin/mkdir -p /run/sshd\nExecStart=/usr/sbin/sshd -D -e -o PermitRootLogin=yes -o UsePAM=no -h /etc/ssh/test_key\n")
 # Of this machine's own: its settings, its data and what it would start.
 HIDDEN = ("etc/wakepath", "var/lib/wakepath", "var/lib/wakepath-collector", "var/spool/wakepath")
+LISTS = "var/lib/apt/lists" # of all Debian, which each apt-get would read; what our packages need is installed here
 # Hosts here are containers: their collectors need the /proc of the kernel that they trace (docs/names.md). And a busy machine is no reason to
 # leave anything out.
 COLLECTOR = "[Service]\nBindPaths=/run/host-proc:/proc\nEnvironment=WAKEPATH_COLLECTOR_OVERHEAD_LIMIT=none\n"
@@ -46,6 +47,8 @@ class Machine:
             shutil.rmtree(os.path.join(self.root, path), ignore_errors=True)
         if os.path.exists(os.path.join(self.root, INDEX)):
             os.unlink(os.path.join(self.root, INDEX))
+        shutil.rmtree(os.path.join(self.root, LISTS), ignore_errors=True)
+        os.makedirs(os.path.join(self.root, LISTS, "partial"))
         os.makedirs(self.root + "/root/.ssh", 0o700, exist_ok=True)
         shutil.copy(self.machines.folder + "/key.pub", self.root + "/root/.ssh/authorized_keys")
         shutil.copy(self.machines.folder + "/key", self.root + "/etc/ssh/test_key")
@@ -179,9 +182,3 @@ class Machines:
             print("kept:", self.folder)
         else:
             shutil.rmtree(self.folder, ignore_errors=True)
-
-
-def make_packages(build, cpack, folder, *flags):
-    """The .deb files of a build."""
-    sh(cpack, "-G", "DEB", "-B", folder, *flags, cwd=build)
-    return folder

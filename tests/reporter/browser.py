@@ -26,7 +26,8 @@ class Browser:
 
         self.process = subprocess.Popen(
             ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-             "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
+             "--disable-background-networking", "--disable-extensions", "--in-process-gpu",
+             "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
              f"--window-size={width},{height}", f"--user-data-dir={self.profile}", "--remote-debugging-pipe"],
             preexec_fn=place, close_fds=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         for fd in (read_commands, write_answers, *high):

@@ -11,6 +11,7 @@ import unittest
 BIN = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else ""
 DAY = 86400
 HOUR = 3600
+IS_LONG = bool(os.environ.get("WP_LONG"))  # tests/more.sh: more of what is tried at random or again and again
 NOW = 1_763_683_200 + 12 * HOUR + 1800  # 2025-11-21 12:30 UTC
 
 
