@@ -7,9 +7,12 @@
 #include "aggregator/timeline/slices.h"
 #include "aggregator/timeline/taken.h"
 #include "aggregator/timeline/timeline.h"
+#include "common/array.h"
 #include "storage/report/report_series.h"
 
-#define BUDGET_SHARE 16u /* of an epoch's: so much may be looked at for such work */
+#define BUDGET_SHARE 16u    /* of an epoch's: so much may be looked at for such work */
+#define WORKS_ON_NS 100000u /* less than that after an answer is the answer's end */
+#define ANSWERS 256u        /* so many are looked at for the last one of a run */
 
 static bool is_of_interest(const struct wp_aggregate *aggregate, uint32_t identity)
 {
@@ -25,8 +28,7 @@ static bool is_mate(const struct wp_aggregate *aggregate, uint32_t identity)
 /* Work of a base path is its own, and the recorder's is the cost of recording. */
 static bool can_be_detached(const struct wp_aggregate *aggregate, const struct wp_slice *slice)
 {
-    return slice->in_ns && !(slice->taken & wp_taken_mark(aggregate->id.bit)) &&
-        !is_of_interest(aggregate, slice->identity) && !is_mate(aggregate, slice->identity) &&
+    return slice->in_ns && !is_of_interest(aggregate, slice->identity) && !is_mate(aggregate, slice->identity) &&
         !wp_is_recorder(aggregate->timeline, slice->identity);
 }
 
@@ -139,22 +141,96 @@ static void add_work(
         wp_explain_slice(aggregate->explainer, interval, at->ordinal, &sink);
 }
 
+/* The thread slept until then, and for that: its path is the base, or holds that sleep. */
+static bool has_waited(const struct wp_aggregate *aggregate, const struct wp_woken_one *woken)
+{
+    const struct wp_thread *thread = &aggregate->timeline->threads[woken->thread];
+    uint64_t ordinal = wp_thread_find(thread, woken->time_ns);
+    if (ordinal == thread->slice_end)
+        return false;
+    const struct wp_slice *slice = wp_thread_slice(thread, ordinal);
+    return slice->wake_ns == woken->time_ns &&
+        (is_of_interest(aggregate, slice->identity) || slice->taken & wp_taken_mark(aggregate->id.bit));
+}
+
+/* When the thread last woke somebody in that part of its run who waited for it; 0: it did not. */
+static uint64_t last_waking(const struct wp_aggregate *aggregate, const struct wp_interval *run)
+{
+    const struct wp_woken_list *list = wp_woken_by(&aggregate->timeline->woken, run->thread);
+    if (!list)
+        return 0;
+    const struct wp_woken_one *woken = &list->last;
+    uint64_t i = list->ring.end;
+    for (unsigned look = 0; look < ANSWERS && woken->time_ns >= run->start_ns; look++) {
+        if (woken->thread && woken->time_ns < run->end_ns && has_waited(aggregate, woken))
+            return woken->time_ns;
+        if (i == list->ring.first)
+            break;
+        woken = wp_woken_at(list, --i);
+    }
+    return 0;
+}
+
+/* When a reply was there: a path that waits for it holds the run until it wakes its reader. */
+static uint64_t arrival_of(const struct wp_timeline *timeline, const struct wp_reply *reply)
+{
+    const struct wp_messages *messages = &timeline->messages;
+    uint32_t peer = wp_messages_peer(messages, reply->socket);
+    struct wp_send send;
+    struct wp_receive read;
+    if (!peer || !wp_messages_last_send(messages, reply->socket, reply->time_ns + 1, &send) ||
+        !wp_messages_taken(messages, peer, (uint32_t)send.end, send.time_ns, &read) || !read.thread)
+        return reply->time_ns;
+    const struct wp_thread *reader = &timeline->threads[read.thread];
+    uint64_t ordinal = wp_thread_find(reader, read.time_ns);
+    uint64_t wake_ns = ordinal == reader->slice_end ? 0 : wp_thread_slice(reader, ordinal)->wake_ns;
+    return wake_ns > reply->time_ns ? wake_ns : reply->time_ns;
+}
+
+/* When it last sent a reply there; 0: it did not. */
+static uint64_t last_reply(const struct wp_aggregate *aggregate, const struct wp_interval *run)
+{
+    const struct wp_messages *messages = &aggregate->timeline->messages;
+    const struct wp_reply *replies = messages->replies;
+    uint32_t first = messages->reply_first, end = messages->reply_end,
+             i = WP_LOWER_BOUND(middle, first, end, replies[middle].time_ns < run->end_ns);
+    for (unsigned look = 0; i > first && look < ANSWERS && replies[i - 1].time_ns >= run->start_ns; i--, look++)
+        if (replies[i - 1].thread == run->thread)
+            return arrival_of(aggregate->timeline, &replies[i - 1]);
+    return 0;
+}
+
 /* A wait for somebody is not work; what only parts it (wp_work_goes_on) is. */
 static uint64_t work_since(const struct wp_slice *slice)
 {
     return wp_work_goes_on(slice) || !slice->wake_ns ? slice->out_ns : slice->wake_ns;
 }
 
+/* Of a run that was waited for in part there is what comes behind its last answer; nothing where the wait ended
+ * otherwise: then the work may be for an answer still. */
+static void leave_answered(const struct wp_aggregate *aggregate, const struct place *at, struct wp_interval *work)
+{
+    const struct wp_interval run = {work->host, work->thread, at->slice->in_ns, work->end_ns};
+    uint64_t waking_ns = last_waking(aggregate, &run), reply_ns = last_reply(aggregate, &run),
+             answered_ns = waking_ns > reply_ns ? waking_ns : reply_ns;
+    work->start_ns = answered_ns && answered_ns + WORKS_ON_NS <= work->end_ns ? answered_ns : work->end_ns;
+}
+
 static uint64_t of_slice(struct wp_aggregate *aggregate, const struct place *at, uint64_t oldest_ns)
 {
-    if (!can_be_detached(aggregate, at->slice))
+    uint16_t mark = wp_taken_mark(aggregate->id.bit);
+    bool is_taken = at->slice->taken & mark,
+         is_whole = wp_thread_slice_cpu(&aggregate->timeline->threads[at->thread], at->ordinal)->held & mark;
+    if (!can_be_detached(aggregate, at->slice) || (is_taken && is_whole))
         return 0;
-    struct wp_interval interval = {aggregate->home, at->thread, work_since(at->slice), at->slice->end_ns};
-    uint32_t start = wp_work_start(aggregate, at->thread, at->ordinal, oldest_ns);
-    if (!start || !wp_selector_cut(&aggregate->between, &interval.start_ns, &interval.end_ns))
+    struct wp_interval work = {aggregate->home, at->thread, work_since(at->slice), at->slice->end_ns};
+    uint32_t start = wp_work_start(aggregate, &work, at->ordinal, oldest_ns);
+    if (start && is_taken)
+        leave_answered(aggregate, at, &work);
+    if (!start || work.start_ns >= work.end_ns || !wp_selector_cut(&aggregate->between, &work.start_ns, &work.end_ns))
         return 0;
-    add_work(aggregate, at, &interval, start);
-    return interval.end_ns - interval.start_ns;
+    add_work(aggregate, at, &work, start);
+    return work.end_ns - work.start_ns;
 }
 
 static uint64_t of_thread(

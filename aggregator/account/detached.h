@@ -3,9 +3,9 @@
 #define WP_AGGREGATOR_ACCOUNT_DETACHED_H
 /*
  * Work that the process of interest set going and that nobody waited for: runs of other threads of its host that a base
- * thread woke, created or sent a message to, on to where that thread next waits for somebody, as far as no control path
- * holds them. Beside the total ("A Recursive Systemic Profiler" leaves it out; a caller that never joins its worker
- * pays for it all the same).
+ * thread woke, created or sent a message to, on to where that thread next waits for somebody or reads from another
+ * peer, as far as no control path holds them; of a run in which it answered, 100 us or more behind that. Beside the
+ * total ("A Recursive Systemic Profiler" leaves it out; a caller that never joins its worker pays for it all the same).
  */
 #include <stdbool.h>
 #include <stdint.h>

@@ -8,6 +8,7 @@
 
 #define HOPS 32u  /* so many threads at most between one of interest and one that works */
 #define LOOKS 96u /* pieces of work that are looked at for it */
+#define READS 64u /* of one piece of work */
 
 /* --- from slice to slice --- */
 
@@ -192,7 +193,8 @@ struct way {
     struct wp_aggregate *aggregate;
     uint64_t until_ns, oldest_ns; /* the work's end; nothing before `oldest_ns` is looked at */
     uint32_t thread;              /* whose work is looked at now, ... */
-    uint64_t ordinal;             /* ... and a slice of it */
+    uint64_t ordinal;             /* ... a slice of it, ... */
+    uint64_t to_ns;               /* ... and up to when; 0: that does not matter */
     struct step {
         uint32_t from, identity; /* who set that one going */
         const char *how;
@@ -220,10 +222,75 @@ static bool may_be_answered(const struct way *way, const struct wp_slice *first,
         first->out_ns > wp_thread_slice(starter, ordinal)->wake_ns;
 }
 
+/* A piece of work and who set it going. */
+struct piece {
+    uint32_t thread;
+    const struct wp_slice *first;
+    const struct start *start;
+};
+
+/* It set the work going itself, or a thread of interest sent it. */
+static bool is_read_for(const struct way *way, const struct piece *piece, const struct wp_read *read)
+{
+    const struct wp_timeline *timeline = way->aggregate->timeline;
+    const struct wp_slice *first = piece->first;
+    struct wp_send send;
+    if (first->cause == WP_CAUSE_MESSAGE && first->cause_d == read->socket &&
+        (first->cause_a == read->position || wp_messages_socket(&timeline->messages, read->socket)))
+        return true;
+    if (wp_messages_match(&timeline->messages, read->socket, read->position, read->time_ns, &send) != WP_MATCH_FOUND ||
+        !send.thread)
+        return false;
+    return send.thread == piece->start->thread ||
+        is_of_interest(way->aggregate, identity_then(&timeline->threads[send.thread], send.time_ns));
+}
+
+/* When it first turned to another unix stream than that by which it was woken; `to_ns`: before that it did not. */
+static uint64_t other_stream_ns(const struct way *way, const struct piece *piece, uint64_t since_ns, uint64_t to_ns)
+{
+    const struct wp_turns *turns = &way->aggregate->timeline->messages.turns;
+    uint32_t own = piece->first->cause == WP_CAUSE_TASK ? piece->first->cause_d : 0;
+    struct wp_turn turn = {0};
+    for (unsigned look = 0; look < READS && wp_turns_next(turns, piece->thread, since_ns, &turn); look++) {
+        if (turn.time_ns >= to_ns)
+            return to_ns;
+        if (turn.connection != own)
+            return turn.time_ns;
+        since_ns = turn.time_ns + 1;
+    }
+    return to_ns;
+}
+
+/* Up to when it is for who set it going: until it reads what another peer asks for, at most `to_ns`. */
+static uint64_t work_until(const struct way *way, const struct piece *piece, uint64_t to_ns)
+{
+    const struct wp_reads *reads = &way->aggregate->timeline->messages.reads;
+    uint64_t since_ns = piece->first->wake_ns ? piece->first->wake_ns : piece->first->out_ns;
+    struct wp_read read = {0};
+    to_ns = other_stream_ns(way, piece, since_ns, to_ns);
+    for (unsigned look = 0; wp_reads_next(reads, piece->thread, since_ns, &read) && read.time_ns < to_ns; look++) {
+        if (look == READS || !is_read_for(way, piece, &read))
+            return read.time_ns;
+        since_ns = read.time_ns + 1;
+    }
+    return to_ns;
+}
+
+/* False: by then it worked for somebody else. Of the work itself only the end is put there. */
+static bool end_work(struct way *way, struct wp_interval *work, const struct piece *piece)
+{
+    uint64_t to_ns = way->to_ns, until_ns = to_ns ? work_until(way, piece, to_ns) : 0;
+    way->to_ns = 0;
+    if (until_ns == to_ns || way->count)
+        return until_ns == to_ns;
+    work->end_ns = until_ns;
+    return until_ns > work->start_ns;
+}
+
 enum found { FOUND_NOBODY, FOUND_BASE, FOUND_MORE };
 
 /* One step back from the work at way->thread. */
-static enum found step_back(struct way *way)
+static enum found step_back(struct way *way, struct wp_interval *work)
 {
     const struct wp_timeline *timeline = way->aggregate->timeline;
     const struct wp_thread *thread = &timeline->threads[way->thread];
@@ -233,7 +300,7 @@ static enum found step_back(struct way *way)
     const struct wp_slice *first = wp_thread_slice(thread, way->ordinal);
     bool is_own = !is_known || (first->cause == WP_CAUSE_TIMER && !(first->flags & WP_SLICE_BORN));
     const struct start start = is_own ? start_by_birth(way) : start_of(timeline, first);
-    if (!start.thread)
+    if (!start.thread || !end_work(way, work, &(struct piece){way->thread, first, &start}))
         return FOUND_NOBODY;
     const struct wp_thread *starter = &timeline->threads[start.thread];
     uint32_t from = identity_then(starter, start.at_ns);
@@ -249,17 +316,17 @@ static enum found step_back(struct way *way)
         return FOUND_NOBODY;
     way->thread = start.thread;
     way->ordinal = wp_thread_find(starter, start.at_ns);
+    way->to_ns = start.at_ns;
     return FOUND_MORE;
 }
 
-uint32_t wp_work_start(struct wp_aggregate *aggregate, uint32_t thread, uint64_t ordinal, uint64_t oldest_ns)
+uint32_t wp_work_start(struct wp_aggregate *aggregate, struct wp_interval *work, uint64_t ordinal, uint64_t oldest_ns)
 {
-    uint64_t end_ns = wp_thread_slice(&aggregate->timeline->threads[thread], ordinal)->end_ns;
-    struct way way = {aggregate, end_ns, oldest_ns, thread, ordinal, .count = 0};
+    struct way way = {aggregate, work->end_ns, oldest_ns, work->thread, ordinal, work->end_ns, .count = 0};
     enum found found = FOUND_MORE;
     uint32_t node = 0;
     for (unsigned look = 0; found == FOUND_MORE && look < LOOKS; look++)
-        found = step_back(&way);
+        found = step_back(&way, work);
     for (uint32_t i = way.count; found == FOUND_BASE && i-- > 0 && (node || i + 1 == way.count);)
         node = step_node(aggregate, node, way.steps[i].from, way.steps[i].how, way.steps[i].identity);
     return node;

@@ -4,12 +4,14 @@
 /*
  * Who set a thread's work going, back to a thread of interest: by waking it, creating it or a message, itself or
  * through threads that it had set going. What a timer of its own sets going in a thread is its creator's, within the
- * history. A thread that may have been answered works for whom it asked for.
+ * history. A thread that may have been answered works for whom it asked for. What it reads from another peer ends the
+ * work for this one.
  */
 #include <stdbool.h>
 #include <stdint.h>
 
 struct wp_aggregate;
+struct wp_interval;
 struct wp_slice;
 struct wp_work_starts;
 
@@ -19,10 +21,11 @@ bool wp_work_goes_on(const struct wp_slice *slice);
 void wp_work_starts_look(struct wp_aggregate *aggregate, uint64_t to_ns, uint64_t oldest_ns);
 /* False: no work of that thread was. */
 bool wp_work_may_start(const struct wp_aggregate *aggregate, uint32_t thread);
-/* The node of the aggregate's tree that the work of that slice stands on: who set it going, how ("starts:fork",
- * "starts:new thread", "starts:waking", "starts:message"), and through whom. 0: nobody of interest, that is not known,
- * or a thread of interest may yet turn out to wait for it. What began before `oldest_ns` is not looked at. */
-uint32_t wp_work_start(struct wp_aggregate *aggregate, uint32_t thread, uint64_t ordinal, uint64_t oldest_ns);
+/* The node of the aggregate's tree that the work, a part of that slice, stands on: who set it going, how
+ * ("starts:fork", "starts:new thread", "starts:waking", "starts:message"), and through whom. Its end is put where the
+ * thread turns to somebody else. 0: nobody of interest, that is not known, or a thread of interest may yet turn out to
+ * wait for it. What began before `oldest_ns` is not looked at. */
+uint32_t wp_work_start(struct wp_aggregate *aggregate, struct wp_interval *work, uint64_t ordinal, uint64_t oldest_ns);
 /* Zeroed is allowed. */
 void wp_work_starts_fini(struct wp_work_starts *starts);
 

@@ -226,7 +226,7 @@ static bool cover_slice(struct wp_explainer *x, struct wp_shared_use *walk)
     walk->ordinal = ordinal == thread->first_slice ? thread->slice_end : ordinal - 1;
     if (x->host == x->home &&
         x->sink->marks) /* what other hosts' paths hold is theirs, and known only when they have got that far */
-        wp_slice_taken(slice, x->base_bit);
+        wp_slice_taken(thread, ordinal, to, x->base_bit);
     if (is_of_interest(x, slice) && (x->depth || x->is_other_path) && slice->out_ns < to) {
         uint64_t low = slice->out_ns > from ? slice->out_ns : from;
         if (x->depth)

@@ -29,6 +29,7 @@ int wp_messages_init(struct wp_messages *messages, struct wp_dictionary *diction
     messages->datagram_generation = 1;
     wp_asked_init(&messages->asked);
     wp_turns_init(&messages->turns);
+    wp_reads_init(&messages->reads);
     return 0;
 }
 
@@ -68,6 +69,7 @@ void wp_messages_fini(struct wp_messages *messages)
     free(messages->replies);
     wp_asked_fini(&messages->asked);
     wp_turns_fini(&messages->turns);
+    wp_reads_fini(&messages->reads);
     wp_intmap_fini(&messages->by_address);
     wp_intmap_fini(&messages->datagrams);
     *messages = (struct wp_messages){0};
@@ -357,6 +359,16 @@ static void note_asked(
         wp_asked_answer(&messages->asked, thread, event->d);
 }
 
+/* A request, or a datagram; `socket` is NULL for that. */
+static void note_read(
+    struct wp_messages *messages, const struct wp_socket *socket, const struct wp_event *event, uint32_t thread)
+{
+    if (event->kind != WP_EVENT_SOCK_RECV || !thread || (socket && !is_served(messages, socket, event->d)))
+        return;
+    uint64_t position = wp_messages_position(messages, event->d, event->a);
+    wp_reads_add(&messages->reads, thread, &(struct wp_read){event->time_ns, position, event->d});
+}
+
 void wp_messages_event(struct wp_messages *messages, const struct wp_event *event, uint32_t thread)
 {
     if (event->kind == WP_EVENT_LOCAL) {
@@ -369,6 +381,8 @@ void wp_messages_event(struct wp_messages *messages, const struct wp_event *even
     uint64_t others_ns = is_transfer && thread ? note_last(messages, event, thread) : 0;
     if (is_datagram)
         wp_messages_datagram_event(messages, event, thread);
+    if (is_datagram || socket)
+        note_read(messages, socket, event, thread);
     if (!socket)
         return;
     if (messages->connections)
@@ -419,15 +433,17 @@ void wp_messages_forget_thread(struct wp_messages *messages, uint32_t thread)
     wp_idtable_drop(&messages->last, thread);
     wp_asked_forget(&messages->asked, thread);
     wp_turns_forget(&messages->turns, thread);
+    wp_reads_forget(&messages->reads, thread);
 }
 
 size_t wp_messages_bytes(const struct wp_messages *messages)
 {
     size_t per_datagram = sizeof(*messages->datagram_ring) + sizeof(*messages->datagram_before);
     return wp_idtable_bytes(&messages->table) + wp_idtable_bytes(&messages->last) + wp_asked_bytes(&messages->asked) +
-        wp_turns_bytes(&messages->turns) + messages->ring_bytes + messages->datagram_room * per_datagram +
-        messages->reply_room * sizeof(*messages->replies) + wp_intmap_bytes(&messages->by_address) +
-        wp_intmap_bytes(&messages->datagrams) + wp_idtable_bytes(&messages->datagram_sockets);
+        wp_turns_bytes(&messages->turns) + wp_reads_bytes(&messages->reads) + messages->ring_bytes +
+        messages->datagram_room * per_datagram + messages->reply_room * sizeof(*messages->replies) +
+        wp_intmap_bytes(&messages->by_address) + wp_intmap_bytes(&messages->datagrams) +
+        wp_idtable_bytes(&messages->datagram_sockets);
 }
 
 uint32_t wp_messages_peer(const struct wp_messages *messages, uint32_t id)

@@ -4,6 +4,7 @@
 /* What is known of messages (messages.h): sockets with their sends, receives and arrivals. */
 #include "aggregator/net/arrivals.h"
 #include "aggregator/net/asked.h"
+#include "aggregator/net/reads.h"
 #include "aggregator/net/turns.h"
 #include "common/idtable.h"
 #include "common/intmap.h"
@@ -87,6 +88,7 @@ struct wp_messages {
     uint8_t datagram_generation;        /* ... which is it */
     struct wp_asked asked;              /* by thread index */
     struct wp_turns turns;
+    struct wp_reads reads;
     uint64_t matched, unmatched;
     struct wp_reply *replies; /* in the order of time, owned; kept as long as the closed sockets */
     uint32_t reply_first, reply_end, reply_room;

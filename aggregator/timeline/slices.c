@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SMALL_RING 1024u /* slices: 68 KiB; smaller ones grow by half and more */
+#define SMALL_RING 1024u /* slices: 70 KiB; smaller ones grow by half and more */
 #define LARGE_RING                                                                                                     \
     16384u /* slices, a megabyte: larger ones grow by an eighth, since what is beyond need is nobody's                 \
             */
@@ -103,6 +103,7 @@ struct wp_slice *wp_timeline_push_slice(struct wp_timeline *timeline, struct wp_
         place = thread->slice_end - thread->slice_base;
     }
     thread->slice_cpus[place] = wp_thread_ran_before(thread, thread->slice_end++);
+    thread->slice_cpus[place].held = 0;
     struct wp_slice *slice = &thread->slices[place];
     *slice = (struct wp_slice){.out_ns = out_ns, .identity = thread->identity};
     return slice;

@@ -8,9 +8,8 @@ void wp_slices_followed(const struct wp_thread *thread, uint64_t from, uint64_t 
     if (from >= to)
         return;
     for (uint64_t i = wp_thread_find(thread, to - 1); i != thread->slice_end; i--) {
-        struct wp_slice *slice = wp_thread_slice(thread, i);
-        wp_slice_taken(slice, bit);
-        if (slice->out_ns <= from || i == thread->first_slice)
+        wp_slice_taken(thread, i, to, bit);
+        if (wp_thread_slice(thread, i)->out_ns <= from || i == thread->first_slice)
             break;
     }
 }

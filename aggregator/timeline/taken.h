@@ -10,10 +10,14 @@ static inline uint16_t wp_taken_mark(uint64_t bit)
     return (uint16_t)(1u << __builtin_ctzll(bit) % 16);
 }
 
-/* A control path of the aggregate holds (a part of) this slice. `bit` is the aggregate's. */
-static inline void wp_slice_taken(struct wp_slice *slice, uint64_t bit)
+/* A control path of the aggregate holds (a part of) this slice, nothing of it from `to_ns` on, in the host's time.
+ * `bit` is the aggregate's. */
+static inline void wp_slice_taken(const struct wp_thread *thread, uint64_t ordinal, uint64_t to_ns, uint64_t bit)
 {
+    struct wp_slice *slice = wp_thread_slice(thread, ordinal);
     slice->taken |= wp_taken_mark(bit);
+    if (slice->end_ns && to_ns >= slice->end_ns)
+        wp_thread_slice_cpu(thread, ordinal)->held |= wp_taken_mark(bit);
 }
 /* One holds its sleep from there to there. The mark is that for runs of the aggregate that is eight further on; with so
  * many some work is not told. */

@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#define PART_SHIFT 16 /* of a mark's second half */
+
 /* --- saved --- */
 
 /* The ordinal of the first slice that ended after `since_ns`. */
@@ -22,11 +24,18 @@ static uint64_t first_after(const struct wp_thread *thread, uint64_t since_ns)
     return ordinal;
 }
 
+/* Whose paths hold it, and whose only a part of it. */
+static uint32_t mark_of(const struct wp_thread *thread, uint64_t ordinal)
+{
+    uint32_t taken = wp_thread_slice(thread, ordinal)->taken;
+    return taken | (taken & ~(uint32_t)wp_thread_slice_cpu(thread, ordinal)->held) << PART_SHIFT;
+}
+
 /* Pairs of a number of slices and their mark, up to the last one that has any. */
 static int put_runs(const struct wp_thread *thread, uint64_t first, uint64_t last, Wakepath__Resume__Taken *row)
 {
     for (uint64_t i = first; i <= last; i++) {
-        uint32_t mark = wp_thread_slice(thread, i)->taken;
+        uint32_t mark = mark_of(thread, i);
         if (row->n_runs && row->runs[row->n_runs - 1] == mark) {
             row->runs[row->n_runs - 2]++;
             continue;
@@ -88,8 +97,11 @@ static void take_runs(
     struct wp_thread *thread, uint64_t ordinal, const Wakepath__Resume__Taken *row, const uint16_t marks[16])
 {
     for (size_t i = 0; i + 1 < row->n_runs; i += 2)
-        for (uint32_t left = row->runs[i]; left && ordinal < thread->slice_end; left--)
-            wp_thread_slice(thread, ordinal++)->taken |= as_now(row->runs[i + 1], marks);
+        for (uint32_t left = row->runs[i]; left && ordinal < thread->slice_end; left--, ordinal++) {
+            uint32_t mark = row->runs[i + 1];
+            wp_thread_slice(thread, ordinal)->taken |= as_now(mark, marks);
+            wp_thread_slice_cpu(thread, ordinal)->held |= as_now(mark & ~(mark >> PART_SHIFT), marks);
+        }
 }
 
 void wp_taken_slices_restore(

@@ -563,7 +563,7 @@ uint32_t wp_timeline_set_thread(struct wp_timeline *timeline, const Wakepath__Re
     struct wp_thread *thread = &timeline->threads[index];
     *thread = (struct wp_thread){.tid = entry->tid,
         .cpu = row->cpu,
-        .ran_before = {(uint16_t)row->left_cpu, (uint16_t)row->occupant},
+        .ran_before = {(uint16_t)row->left_cpu, (uint16_t)row->occupant, 0},
         .birth_ns = row->birth_ns};
     thread->identity = make_identity(timeline, row->entry, row->comm, row->process, index, row->process_comm);
     timeline->thread_of_entry[row->entry] = index + 1;
@@ -584,7 +584,7 @@ uint32_t wp_timeline_set_thread(struct wp_timeline *timeline, const Wakepath__Re
         slice->is_inferred = row->slice->is_inferred;
         slice->is_asking = row->slice->is_asking;
         *wp_thread_slice_cpu(thread, thread->slice_end - 1) =
-            (struct wp_slice_cpu){(uint16_t)row->cpu, (uint16_t)row->occupant};
+            (struct wp_slice_cpu){(uint16_t)row->cpu, (uint16_t)row->occupant, 0};
     }
     return index;
 }

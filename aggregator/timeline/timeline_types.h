@@ -70,6 +70,7 @@ _Static_assert(WP_STATES <= 8 && WP_CAUSES <= 8, "three bits");
  * the place of its slice. */
 struct wp_slice_cpu {
     uint16_t cpu, occupant;
+    uint16_t held; /* to its end, by control paths of which aggregates (taken.h) */
 };
 
 #define WP_SLICE_BYTES (sizeof(struct wp_slice) + sizeof(struct wp_slice_cpu))
