@@ -25,8 +25,11 @@
 #define LOOK_MS 40                    /* the ring is looked at so often when nothing wakes the reader */
 /* A record is stamped before its place in the ring is taken; an interrupt, or a hypervisor, may stand between. */
 #define MARGIN_NS 50000000u
-#define SETTLE_MS 2000u                  /* for the C library to be known to the unwinder */
-#define LEARN_MS 10000u                  /* for programs that were reported to it */
+#define SETTLE_MS 2000u                 /* for the C library to be known to the unwinder */
+#define LEARN_MS 10000u                 /* for programs that were reported to it */
+#define KEPT_BYTES ((uint64_t)32 << 20) /* of unwind rows from before: about half of the kernel's pages ... */
+#define KEPT_BYTES_BRIEF                                                                                               \
+    ((uint64_t)4 << 20)                  /* ... where one command is recorded: some fifty of a host's last objects */
 #define MEMORY_NS (uint64_t) WP_NS_PER_S /* at least from one list of who has memory to the next */
 
 struct source_bpf {
@@ -331,6 +334,7 @@ static int start(struct source_bpf *s, const struct wp_source_bpf_options *optio
         unwinding.opened = s->interps.map_fd >= 0 ? wp_interp_files_opened : NULL;
         unwinding.forgotten = s->interps.map_fd >= 0 ? wp_interp_files_forgotten : NULL;
         unwinding.context = &s->interps;
+        unwinding.kept_bytes = options->learn_count ? KEPT_BYTES_BRIEF : KEPT_BYTES;
         s->unwinder = wp_unwinder_create(&unwinding);
         for (unsigned i = 0; s->unwinder && i < options->learn_count; i++)
             wp_unwinder_learn(s->unwinder, options->learn[i]);

@@ -32,8 +32,6 @@
 #define WORKERS 3u
 #define SMALL ((uint64_t)2 << 20) /* bytes of a file */
 #define MAPS_BYTES ((size_t)16 << 20)
-#define KEPT_BYTES                                                                                                     \
-    ((uint64_t)32 << 20) /* of rows that are taken from the cache at the start: about half of the kernel's pages */
 #define ROOM_PAUSE_S 60u
 #define UNFIT_PAUSE_NS ((uint64_t)60 * WP_NS_PER_S)
 #define VDSO_BYTES ((size_t)8 << 10)
@@ -397,7 +395,7 @@ static void *run(void *context)
     end_wanted(u);
     if (w == &u->workers[0]) { /* the others read meanwhile what is waited for */
         pthread_mutex_unlock(&u->lock);
-        wp_unwind_cache_each(&u->cache, KEPT_BYTES, add_kept, u);
+        wp_unwind_cache_each(&u->cache, u->options.kept_bytes, add_kept, u);
         pthread_mutex_lock(&u->lock);
     }
     while (!u->is_over) {

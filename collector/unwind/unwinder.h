@@ -17,6 +17,7 @@ struct wp_unwinder_options {
     int files_fd, pages_fd; /* the maps unwind_files and unwind_pages */
     uint32_t *generation;   /* of the kernel side, raised when a file has become known */
     const char *cache;      /* folder of rows by build id; NULL: none is kept. Borrowed */
+    uint64_t kept_bytes;    /* of its rows, the last ones met, are given to the kernel at the start */
     const struct wp_logger *logger;
     /* Gets each open file before the kernel side knows it, by several threads; NULL: nobody. */
     void (*opened)(void *context, const struct wp_unwind_file *file, int fd, const char *path);
