@@ -110,6 +110,13 @@ static void tell_size(struct wp_naming_thread *t, uint32_t object, uint64_t byte
     pthread_mutex_unlock(&t->lock);
 }
 
+/* Ten megabytes to decompress where its debug package is there, for lines that are never a program's place: its symbols
+ * are read. */
+static bool is_c_library(const char *name)
+{
+    return !strcmp(name, "libc.so.6") || !strncmp(name, "ld-linux-", 9);
+}
+
 static void read_object(struct wp_naming_thread *t, struct opening *o, uint32_t object)
 {
     struct known *known = place_of(t, object);
@@ -118,7 +125,8 @@ static void read_object(struct wp_naming_thread *t, struct opening *o, uint32_t 
         const char *slash = strrchr(o->path, '/');
         *known = (struct known){.names = NULL};
         snprintf(known->base, sizeof(known->base), "%.63s", slash ? slash + 1 : o->path);
-        wp_object_names_create(&known->names, &o->file, o->root_fd, t->fetch, DEBUG_BYTES, NULL);
+        wp_object_names_create(
+            &known->names, &o->file, o->root_fd, t->fetch, is_c_library(known->base) ? 0 : DEBUG_BYTES, NULL);
         if (known->names) {
             t->debug_bytes += wp_object_names_debug_bytes(known->names);
             tell_size(t, object, wp_object_names_bytes(known->names));
