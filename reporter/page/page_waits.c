@@ -117,6 +117,18 @@ static const char *last_of(const char *text, const char *part)
     return last;
 }
 
+/* What of a name stands on a line of its own: its host, a thread's function, a lock's file. */
+static const char *place_in(const struct wp_party *party, const char *name)
+{
+    if (party->kind == WP_PARTY_THREAD)
+        return strstr(name, " in ");
+    if (party->kind == WP_PARTY_LOCK)
+        return last_of(name, " (");
+    if (party->kind == WP_PARTY_PROCESSOR)
+        return last_of(name, " processor");
+    return party->frame && strstr(party->frame, "]@") ? last_of(name, " on ") : NULL;
+}
+
 static void put_box(
     struct wp_display *display, const struct wp_facts *facts, const struct wp_party *party, struct wp_box *box)
 {
@@ -132,9 +144,8 @@ static void put_box(
         ? wp_pool_printf(&display->pool, "waited for %s", wp_human_duration(&display->pool, party->waited_for_ns))
         : party->is_base && party->kind == WP_PARTY_PROCESS ? "process of interest"
                                                             : "";
-    const char *name = party_name(display, party),
-               *host = party->frame && strstr(party->frame, "]@") ? last_of(name, " on ") : NULL;
-    *box = (struct wp_box){kinds[party->kind], name, host, note,
+    const char *name = party_name(display, party);
+    *box = (struct wp_box){kinds[party->kind], name, place_in(party, name), note,
         party->is_base && party->waited_ns >= party->waited_for_ns, party->knot > 0, party_link(display, facts, party)};
 }
 
