@@ -429,6 +429,7 @@ bool wp_programs_unwinding(const struct wp_programs *p, struct wp_unwinder_optio
         return false;
     *options = (struct wp_unwinder_options){.files_fd = bpf_map__fd(p->object->maps.unwind_files),
         .pages_fd = bpf_map__fd(p->object->maps.unwind_pages),
+        .pages_room = bpf_map__max_entries(p->object->maps.unwind_pages),
         .generation = &p->object->data->wp_unwind_generation,
         .logger = p->logger};
     return true;

@@ -9,6 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define LARGE_PART 64u   /* of the room: an object that takes more is a large one, ... */
+#define RESERVED_PART 8u /* ... for which this part of it is not */
+
 struct object {
     struct wp_unwind_id id;
     uint32_t number, pages;
@@ -27,7 +30,7 @@ struct wp_unwind_objects {
     struct object *objects; /* owned; options.most of them, in the order they came */
     struct file *files;     /* owned; the same */
     uint32_t object_count, file_count, next;
-    uint64_t pages, made_room_ns;
+    uint64_t pages, taken, made_room_ns; /* taken: with those of objects that are on their way */
     bool has_made_room;
 };
 
@@ -57,6 +60,32 @@ void wp_unwind_objects_destroy(struct wp_unwind_objects *o)
     free(o->objects);
     free(o->files);
     free(o);
+}
+
+bool wp_unwind_objects_take(struct wp_unwind_objects *o, uint32_t own, uint32_t more)
+{
+    uint64_t room = o->options.room, wanted = (uint64_t)own + more;
+    if (!room)
+        return true;
+    pthread_mutex_lock(&o->lock);
+    uint64_t limit = wanted > room / LARGE_PART ? room - room / RESERVED_PART : room;
+    bool has_room = o->taken + more <= limit;
+    if (has_room)
+        o->taken += more;
+    pthread_mutex_unlock(&o->lock);
+    return has_room;
+}
+
+static void give(struct wp_unwind_objects *o, uint64_t pages)
+{
+    o->taken -= pages < o->taken ? pages : o->taken;
+}
+
+void wp_unwind_objects_give(struct wp_unwind_objects *o, uint32_t pages)
+{
+    pthread_mutex_lock(&o->lock);
+    give(o, pages);
+    pthread_mutex_unlock(&o->lock);
 }
 
 uint32_t wp_unwind_objects_number(struct wp_unwind_objects *o)
@@ -100,6 +129,7 @@ static void drop_objects(struct wp_unwind_objects *o, struct wp_intmap *leaving)
             wp_intmap_put(leaving, (struct wp_intkey){object->number, 0}, 1);
             wp_intmap_remove(&o->by_id, (struct wp_intkey){object->id.a, object->id.b});
             o->pages -= object->pages;
+            give(o, object->pages);
         } else {
             o->objects[kept++] = *object;
         }

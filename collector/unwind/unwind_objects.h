@@ -25,6 +25,7 @@ struct wp_unwind_objects_options {
     void (*forgotten)(void *context, const struct wp_unwind_file *file); /* a file is unknown again */
     void *context;
     uint32_t most;    /* files, and objects; as many as the map unwind_files takes */
+    uint32_t room;    /* pages that the map unwind_pages takes; 0: that is not looked at */
     unsigned pause_s; /* between two times that room is made: what does not fit at all shall not be read all the time */
 };
 
@@ -33,6 +34,11 @@ struct wp_unwind_objects *wp_unwind_objects_create(const struct wp_unwind_object
 /* Call it when no other thread uses them any more. The kernel's maps keep their contents. NULL is allowed. */
 void wp_unwind_objects_destroy(struct wp_unwind_objects *objects);
 
+/* Room for `more` pages of an object that has `own` so far. False: there is none, or what is left is for small ones: a
+ * compiler's rows do not keep out those of the programs that it makes. */
+bool wp_unwind_objects_take(struct wp_unwind_objects *objects, uint32_t own, uint32_t more);
+/* So many pages are not needed after all. */
+void wp_unwind_objects_give(struct wp_unwind_objects *objects, uint32_t pages);
 /* A number for an object that is not there yet. */
 uint32_t wp_unwind_objects_number(struct wp_unwind_objects *objects);
 /* The number of the object with this content; false: not there, and *number is undefined. */

@@ -73,7 +73,7 @@ struct wp_unwinder {
 /* Pages on their way into the kernel: a call for each costs as much as the page. */
 struct sink {
     struct wp_unwinder *unwinder;
-    uint32_t object, count;
+    uint32_t object, put, count; /* count: that wait here */
     struct wp_unwind_place places[PAGES_AT_ONCE];
     struct wp_unwind_page pages[PAGES_AT_ONCE];
 };
@@ -132,6 +132,9 @@ static int flush_pages(struct sink *sink)
     LIBBPF_OPTS(bpf_map_batch_opts, options, .elem_flags = BPF_ANY);
     uint32_t count = sink->count;
     sink->count = 0;
+    if (!wp_unwind_objects_take(sink->unwinder->objects, sink->put, count))
+        return -E2BIG;
+    sink->put += count;
     return count ? bpf_map_update_batch(sink->unwinder->options.pages_fd, sink->places, sink->pages, &count, &options)
                  : 0;
 }
@@ -167,7 +170,7 @@ static void tell_unfit(struct wp_unwinder *u, const char *path)
 
 static int put_rows(struct sink *sink, const struct wp_unwind_rows *rows, struct wp_unwind_stats *stats)
 {
-    sink->count = 0;
+    sink->count = sink->put = 0;
     int rc = wp_unwind_rows_pages(rows, put_page, sink, stats);
     return rc ? rc : flush_pages(sink);
 }
@@ -185,6 +188,7 @@ static uint32_t put_pages(
     if (rc == -E2BIG) {
         if (wp_unwind_objects_make_room(u->objects))
             wp_log(u->options.logger, WP_LOG_INFO, "removed the oldest unwind rows to make room file=%s", path);
+        wp_unwind_objects_give(u->objects, sink.put);
         rc = put_rows(&sink, rows, &stats); /* the other worker may just have made room */
     }
     if (rc && rc != -ECANCELED)
@@ -194,7 +198,7 @@ static uint32_t put_pages(
         rc ? "do not all fit" : "are known", path, from, (unsigned long long)stats.rows,
         (unsigned long long)stats.pages, (unsigned long long)stats.crowded_pages, (unsigned long long)stats.odd_rules,
         (unsigned long long)((wp_clock_ns() - start) / 1000));
-    return (uint32_t)stats.pages;
+    return sink.put;
 }
 
 /* 0: without rows, by frame pointer. What is kept on disk for the next time is written when the kernel has it. */
@@ -509,6 +513,7 @@ struct wp_unwinder *wp_unwinder_create(const struct wp_unwinder_options *options
         .forgotten = forget,
         .context = u,
         .most = FILES,
+        .room = options->pages_room,
         .pause_s = ROOM_PAUSE_S});
     if (!u->objects) {
         release(u);

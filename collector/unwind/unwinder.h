@@ -14,7 +14,8 @@ struct wp_unwinder;
 struct wp_unwind_file;
 
 struct wp_unwinder_options {
-    int files_fd, pages_fd; /* the maps unwind_files and unwind_pages */
+    int files_fd, pages_fd; /* the maps unwind_files and unwind_pages ... */
+    uint32_t pages_room;    /* ... and how many elements the latter takes */
     uint32_t *generation;   /* of the kernel side, raised when a file has become known */
     const char *cache;      /* folder of rows by build id; NULL: none is kept. Borrowed */
     uint64_t kept_bytes;    /* of its rows, the last ones met, are given to the kernel at the start */

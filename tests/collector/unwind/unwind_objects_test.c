@@ -37,7 +37,7 @@ static void make(struct maps *m, unsigned pause_s)
         BPF_MAP_TYPE_HASH, "pages", sizeof(struct wp_unwind_place), sizeof(struct wp_unwind_page), PAGES, &how);
     assert_true(m->files >= 0 && m->pages >= 0);
     m->objects = wp_unwind_objects_create(
-        &(struct wp_unwind_objects_options){m->files, m->pages, &m->generation, forgotten, m, MOST, pause_s});
+        &(struct wp_unwind_objects_options){m->files, m->pages, &m->generation, forgotten, m, MOST, PAGES, pause_s});
     assert_non_null(m->objects);
 }
 
@@ -187,9 +187,28 @@ static void files_come_and_go(void **state)
     unmake(&m);
 }
 
+/* An eighth of the pages is for objects of up to four, a sixty-fourth of them. */
+static void small_ones_have_room(void **state)
+{
+    (void)state;
+    struct maps m;
+    make(&m, 60);
+    assert_true(wp_unwind_objects_take(m.objects, 0, 200));
+    assert_false(wp_unwind_objects_take(m.objects, 200, 32));
+    assert_true(wp_unwind_objects_take(m.objects, 200, 24));
+    assert_false(wp_unwind_objects_take(m.objects, 0, 5));
+    for (unsigned i = 0; i < 8; i++)
+        assert_true(wp_unwind_objects_take(m.objects, 0, 4));
+    assert_false(wp_unwind_objects_take(m.objects, 0, 1));
+    wp_unwind_objects_give(m.objects, 40);
+    assert_true(wp_unwind_objects_take(m.objects, 0, 5));
+    unmake(&m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(one_object_is_many_files), cmocka_unit_test(room_is_made),
-        cmocka_unit_test(not_too_often), cmocka_unit_test(many_small_ones), cmocka_unit_test(files_come_and_go)};
+        cmocka_unit_test(not_too_often), cmocka_unit_test(many_small_ones), cmocka_unit_test(files_come_and_go),
+        cmocka_unit_test(small_ones_have_room)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
