@@ -76,7 +76,7 @@ bool wp_unwind_objects_take(struct wp_unwind_objects *o, uint32_t own, uint32_t 
     return has_room;
 }
 
-static void give(struct wp_unwind_objects *o, uint64_t pages)
+static void give_pages(struct wp_unwind_objects *o, uint64_t pages)
 {
     o->taken -= pages < o->taken ? pages : o->taken;
 }
@@ -84,7 +84,7 @@ static void give(struct wp_unwind_objects *o, uint64_t pages)
 void wp_unwind_objects_give(struct wp_unwind_objects *o, uint32_t pages)
 {
     pthread_mutex_lock(&o->lock);
-    give(o, pages);
+    give_pages(o, pages);
     pthread_mutex_unlock(&o->lock);
 }
 
@@ -129,7 +129,7 @@ static void drop_objects(struct wp_unwind_objects *o, struct wp_intmap *leaving)
             wp_intmap_put(leaving, (struct wp_intkey){object->number, 0}, 1);
             wp_intmap_remove(&o->by_id, (struct wp_intkey){object->id.a, object->id.b});
             o->pages -= object->pages;
-            give(o, object->pages);
+            give_pages(o, object->pages);
         } else {
             o->objects[kept++] = *object;
         }
