@@ -236,7 +236,7 @@ static void drop_job(struct job *job)
     }
 }
 
-/* Of levels below that; NULL: none waits. What has room behind a burst goes. Locked. */
+/* All that wait of the first level below that which has any; false: none do. Locked. */
 static bool take_jobs(struct wp_naming_thread *t, uint32_t below, uint32_t *level, struct jobs *jobs)
 {
     for (*level = 0; *level < below; ++*level) {
@@ -318,7 +318,7 @@ static void *run(void *context)
     return NULL;
 }
 
-/* How large its file is: of an object of which little is known, as of what is no object, 0. */
+/* By how large its file is; 0 of what is no object. */
 static uint32_t level_of(const struct wp_naming_thread *t, uint32_t object)
 {
     return object < t->level_room ? t->levels[object] : 0;
