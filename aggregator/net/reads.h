@@ -5,8 +5,7 @@
  * What each thread read from connections that others opened, and each datagram: whom its work is for from then on.
  * Remembered as long as messages are. Fed in the order of time. Not thread safe.
  */
-#include "aggregator/net/message_ring.h"
-#include "common/idtable.h"
+#include "aggregator/net/thread_rings.h"
 
 /* One read of a thread. */
 struct wp_read {
@@ -15,16 +14,9 @@ struct wp_read {
     uint32_t socket;
 };
 
-/* The reads of one thread. */
-struct wp_read_list {
-    struct wp_read *rows; /* owned */
-    struct wp_message_ring ring;
-};
-
 /* Embedded; wp_reads_init() comes first. */
 struct wp_reads {
-    struct wp_idtable threads; /* struct wp_read_list, by thread index */
-    size_t row_bytes;
+    struct wp_thread_rings rings; /* of struct wp_read */
 };
 
 /* Allocates nothing. */

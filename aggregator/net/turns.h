@@ -5,8 +5,7 @@
  * On which unix stream a thread read, each time that it turned to another one, and what it wrote without that anybody
  * was woken (WP_EVENT_LOCAL). Remembered as long as messages are. Fed in the order of time. Not thread safe.
  */
-#include "aggregator/net/message_ring.h"
-#include "common/idtable.h"
+#include "aggregator/net/thread_rings.h"
 #include "proto/event.h"
 
 /* One read or write of a thread on a unix stream. */
@@ -16,17 +15,10 @@ struct wp_turn {
     uint32_t is_read;
 };
 
-/* The turns of one thread. */
-struct wp_turn_list {
-    struct wp_turn *rows; /* owned */
-    struct wp_message_ring ring;
-};
-
 /* Embedded; wp_turns_init() comes first. */
 struct wp_turns {
-    struct wp_idtable threads; /* struct wp_turn_list, by thread index */
-    size_t row_bytes;
-    uint64_t refused; /* turns that were older than the last one of their thread */
+    struct wp_thread_rings rings; /* of struct wp_turn */
+    uint64_t refused;             /* turns that were older than the last one of their thread */
 };
 
 /* Allocates nothing. */

@@ -51,7 +51,7 @@ static void kept_for_a_while(void **state)
     assert_false(wp_reads_next(&reads, SERVER, 0, &read));
     wp_reads_forget(&reads, SERVER);
     wp_reads_fini(&reads);
-    assert_int_equal(reads.row_bytes, 0);
+    assert_int_equal(reads.rings.row_bytes, 0);
 }
 
 int main(void)
