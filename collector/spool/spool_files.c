@@ -63,15 +63,29 @@ bool wp_spool_files_neighbour(struct wp_spool_files *s, uint64_t seq, bool is_be
     return has;
 }
 
+/* Of what the session held up to a gap and behind it; at least one event of each batch. Without both, or where a part
+ * of it was delivered before, no more is known. */
+static uint64_t held_in(const struct wp_spool_files *s, const struct wp_spool_gap *gap, uint32_t from, uint32_t to)
+{
+    uint64_t batches = gap->last_seq - gap->first_seq + 1;
+    bool is_known = from && to && gap->first_seq > wp_spool_acks_last(s->acks);
+    uint32_t held = is_known ? to - from : 0;
+    return held > batches && held <= UINT32_MAX / 2 ? held : batches;
+}
+
 /* Nothing of the batch is left but what its neighbours say. */
 static void gap_between(struct wp_spool_files *s, uint64_t seq, struct wp_spool_gap *gap)
 {
     struct wp_spool_head head;
+    uint32_t from = 1, to = s->held;
     *gap = (struct wp_spool_gap){.first_seq = 1, .last_seq = s->last_seq, .to_ns = s->last_ns};
-    if (s->claimed_seq > s->last_seq)
+    if (s->claimed_seq > s->last_seq) {
         gap->last_seq = s->claimed_seq;
+        to = s->claimed_held;
+    }
     if (wp_spool_files_neighbour(s, seq, true, &head)) {
         gap->first_seq = head.last_seq + 1;
+        from = wp_spool_head_held(&head);
         gap->from_ns = head.last_ns;
         gap->anchor_mono_ns = head.anchor_mono_ns;
         gap->anchor_real_ns = head.anchor_real_ns;
@@ -79,6 +93,7 @@ static void gap_between(struct wp_spool_files *s, uint64_t seq, struct wp_spool_
     }
     if (wp_spool_files_neighbour(s, seq, false, &head)) {
         gap->last_seq = head.first_seq - 1;
+        to = head.held_before;
         gap->to_ns = head.first_ns;
         memcpy(gap->after, head.before, sizeof(gap->after));
         if (!gap->anchor_mono_ns) {
@@ -89,7 +104,7 @@ static void gap_between(struct wp_spool_files *s, uint64_t seq, struct wp_spool_
     } else {
         memcpy(gap->after, s->known, sizeof(gap->after));
     }
-    gap->count = gap->last_seq - gap->first_seq + 1; /* of each at least one event */
+    gap->count = held_in(s, gap, from, to);
 }
 
 /* The frame is damaged, its head is not. */

@@ -20,6 +20,8 @@ struct wp_spool_files {
     uint64_t last_seq, last_ns;     /* of what is in the files */
     uint64_t claimed_seq;           /* the last batch, as Bye says; 0: unknown */
     uint32_t known[WP_SPOOL_KINDS]; /* ids after the last batch */
+    uint32_t held;                  /* behind the last batch, as its head has it (wp_spool_head_held); without one 1 */
+    uint32_t claimed_held;          /* behind the last that Bye claims; 0: unknown */
     struct wp_frame_reader *reader;
     struct wp_spool_batches *batches;
     struct wp_spool_range *range;

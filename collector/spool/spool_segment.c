@@ -21,8 +21,8 @@ struct disk_head {
     uint32_t magic, size; /* of the frame behind it */
     uint64_t first_seq, last_seq, first_ns, last_ns, events, dropped, anchor_mono_ns, anchor_real_ns;
     uint32_t before[WP_SPOOL_KINDS], after[WP_SPOOL_KINDS];
-    uint32_t is_range, reserved;
-    uint64_t frame_sum, head_sum; /* XXH3-64 of the frame, and of all before head_sum */
+    uint32_t is_range, held_before; /* 0 in files of versions that did not know it */
+    uint64_t frame_sum, head_sum;   /* XXH3-64 of the frame, and of all before head_sum */
 };
 _Static_assert(sizeof(struct disk_head) == 144, "the head has no holes");
 
@@ -228,6 +228,7 @@ int wp_spool_segment_append(struct wp_spool_segment *s, const struct wp_spool_he
         .anchor_mono_ns = head->anchor_mono_ns,
         .anchor_real_ns = head->anchor_real_ns,
         .is_range = head->is_range,
+        .held_before = head->held_before,
         .frame_sum = XXH3_64bits(frame, size)};
     memcpy(disk.before, head->before, sizeof(disk.before));
     memcpy(disk.after, head->after, sizeof(disk.after));
@@ -319,6 +320,7 @@ static int read_head(
         .dropped = disk->dropped,
         .anchor_mono_ns = disk->anchor_mono_ns,
         .anchor_real_ns = disk->anchor_real_ns,
+        .held_before = disk->held_before,
         .is_range = disk->is_range};
     memcpy(head->before, disk->before, sizeof(head->before));
     memcpy(head->after, disk->after, sizeof(head->after));

@@ -8,7 +8,8 @@
  * there.
  *
  * Opening takes what is whole. What stands behind the last whole record is torn and is cut by the next append; a
- * damaged head in the middle is passed over to the next good one, and leaves a hole in the numbers.
+ * damaged head in the middle is passed over to the next good one, and leaves a hole in the numbers. How much the
+ * session held before it is in each head, so that its neighbours tell what a hole held.
  */
 #include "common/buffer.h"
 #include "common/error.h"
@@ -33,10 +34,17 @@ struct wp_spool_head {
     uint64_t first_seq, last_seq; /* one batch, or those of a range (spool_range.h) */
     uint64_t first_ns, last_ns;   /* of their events */
     uint64_t events, dropped;     /* as the batches say */
+    uint32_t held_before;         /* 1 + the sum of both over all records before, modulo 2^32; 0: not known */
     uint64_t anchor_mono_ns, anchor_real_ns;
     uint32_t before[WP_SPOOL_KINDS], after[WP_SPOOL_KINDS]; /* the session's last ids */
     bool is_range;
 };
+
+/* held_before of the record behind it. */
+static inline uint32_t wp_spool_head_held(const struct wp_spool_head *head)
+{
+    return head->held_before ? head->held_before + (uint32_t)(head->events + head->dropped) : 0;
+}
 
 struct wp_spool_segment;
 

@@ -62,6 +62,12 @@ static int put_small_file(struct wp_spool_session *s, const char *name, enum wp_
     return rc ? rc : wp_folder_sync(s->path, err);
 }
 
+static void claim(struct wp_spool_session *s)
+{
+    s->files.claimed_seq = s->bye.last_seq;
+    s->files.claimed_held = 1 + (uint32_t)(s->bye.events + s->bye.dropped);
+}
+
 static int read_hello(struct wp_spool_session *s, struct wp_error *err)
 {
     struct wp_frame frame;
@@ -73,7 +79,8 @@ static int read_hello(struct wp_spool_session *s, struct wp_error *err)
         s->has_bye = !wp_bye_decode(&s->bye, frame.payload, frame.size, NULL);
     if (!rc)
         s->bye_bytes = s->raw.size;
-    s->files.claimed_seq = s->has_bye ? s->bye.last_seq : 0;
+    if (s->has_bye)
+        claim(s);
     memcpy(s->files.session, s->hello.session, 16);
     s->files.acks = &s->acks;
     return rc;
@@ -157,6 +164,7 @@ static void sum(struct wp_spool_session *s, struct wp_spool_segment *segment)
         s->dropped += head.dropped;
         s->files.last_seq = head.last_seq;
         s->files.last_ns = head.last_ns;
+        s->files.held = wp_spool_head_held(&head);
         memcpy(s->files.known, head.after, sizeof(s->files.known));
     }
     wp_spool_segment_rest(segment);
@@ -198,6 +206,7 @@ int wp_spool_session_open(struct wp_spool_session **session, const char *path, c
     if (!s)
         return wp_error_set(err, -ENOMEM, "out of memory for the spool");
     s->segment_bytes = segment_bytes;
+    s->files.held = 1;
     int rc = set_up(s, path, hello, err);
     if (rc) {
         wp_spool_session_close(s);
@@ -309,6 +318,7 @@ int wp_spool_session_append(
     if (rc)
         return rc;
     wp_spool_head_of(&head, batch, s->files.known, s->files.last_ns);
+    head.held_before = s->files.held;
     struct wp_spool_segment *segment = s->files.segments[s->files.count - 1];
     rc = wp_spool_segment_append(segment, &head, frame, size, err);
     if (rc && !wp_spool_segment_count(segment)) {
@@ -322,6 +332,7 @@ int wp_spool_session_append(
     s->files.last_seq = batch->seq;
     s->files.last_ns = head.last_ns > s->files.last_ns ? head.last_ns : s->files.last_ns;
     memcpy(s->files.known, head.after, sizeof(s->files.known));
+    s->files.held = wp_spool_head_held(&head);
     return 0;
 }
 
@@ -336,7 +347,7 @@ static int end_range(struct wp_spool_session *s, struct wp_spool_head *head, uin
     wp_spool_range_begin(s->files.range);
     s->lost += rc ? 0 : *losing;
     *losing = 0;
-    *head = (struct wp_spool_head){.is_range = true, .last_ns = head->last_ns};
+    *head = (struct wp_spool_head){.is_range = true, .last_ns = head->last_ns, .held_before = wp_spool_head_held(head)};
     return rc;
 }
 
@@ -373,15 +384,17 @@ static int add_to_range(struct wp_spool_session *s, uint64_t seq, uint32_t known
 
 static int put_in_dictionary(struct wp_spool_session *s, uint64_t first, uint64_t last, struct wp_error *err)
 {
-    struct wp_spool_head head = {.is_range = true}, near;
+    struct wp_spool_head head = {.is_range = true, .held_before = 1}, near;
     uint32_t known[WP_SPOOL_KINDS] = {0};
     uint64_t losing = 0;
     int rc = 0;
     if (wp_spool_files_neighbour(&s->files, first, true, &near)) {
         memcpy(known, near.after, sizeof(known));
         head.last_ns = near.last_ns;
+        head.held_before = wp_spool_head_held(&near);
     } else if (wp_spool_files_neighbour(&s->files, first - 1, false, &near)) { /* the past was forgotten */
         memcpy(known, near.before, sizeof(known));
+        head.held_before = near.held_before;
     }
     s->files.range_index = 0;
     wp_spool_range_begin(s->files.range);
@@ -566,6 +579,6 @@ int wp_spool_session_set_bye(struct wp_spool_session *s, const struct wp_bye *by
         rc = put_small_file(s, "bye", WP_FRAME_BYE, err);
     s->bye = *bye;
     s->has_bye = true;
-    s->files.claimed_seq = bye->last_seq;
+    claim(s);
     return rc;
 }

@@ -294,12 +294,12 @@ static void damaged_anywhere(void **state)
         flip(path, at); /* under the open spool */
         struct taken taken = take_all(f, A);
         assert_int_equal(taken.batches, 8);
-        assert_true(taken.events < f->events && taken.dropped >= 1);
+        assert_true(taken.events < f->events && taken.events + taken.dropped == f->events);
         reopen(f, LIMIT); /* and when it is found at the start; what is damaged at the end may have been torn */
         uint64_t last = wp_spool_session_last(f->session);
         assert_true(last >= 7);
         taken = take_all(f, A);
-        gaps += taken.batches == 8 && taken.events < f->events && taken.dropped >= 1;
+        gaps += taken.batches == 8 && taken.events < f->events && taken.events + taken.dropped == f->events;
         assert_int_equal(taken.batches, last);
         flip(path, at);
         reopen(f, LIMIT);

@@ -48,8 +48,10 @@ class Program:
 
     def rest(self):
         """What else it says until it ends, and its exit status."""
-        *said, last = self.file.read().splitlines()
+        *said, last = self.file.read().splitlines() or [""]
         self.close()
+        if not last.startswith("exited "):
+            raise RuntimeError("%s went away\n%s\n%s" % (self.vm.name, "\n".join((*said, last)), self.vm.console()))
         return said, int(last.split()[1])
 
     def close(self):
