@@ -76,8 +76,9 @@ class Vm:
         tap = "%s%d" % (BRIDGE, number)
         sh("ip", "tuntap", "add", tap, "mode", "tap")
         sh("ip", "link", "set", tap, "master", BRIDGE, "up")
+        # Its processors take turns: emulated side by side, one may run an int3 of code that another has patched already, and its kernel dies.
         self.child = subprocess.Popen(
-            ["qemu-system-x86_64", "-accel", "tcg", "-m", "768", "-smp", str(cpus), "-nodefaults", "-display", "none", "-no-reboot",
+            ["qemu-system-x86_64", "-accel", "tcg,thread=single", "-m", "768", "-smp", str(cpus), "-nodefaults", "-display", "none", "-no-reboot",
              "-serial", "file:" + self.log, "-rtc", "base=" + clock, "-kernel", kernel.path, "-initrd", image,
              "-append", "console=ttyS0 quiet panic=-1 no_timer_check wp.name=%s wp.address=%s/24" % (name, self.address),
              "-netdev", "tap,id=net,ifname=%s,script=no,downscript=no" % tap,
@@ -87,7 +88,7 @@ class Vm:
         threading.Thread(target=self.watch, daemon=True).start()
 
     def watch(self):
-        """Nobody waits for what a machine says that is no more: an emulated kernel may die of code that it patches at that moment."""
+        """Nobody waits for what a machine says that is no more."""
         self.child.wait()
         for program in list(self.programs):
             with contextlib.suppress(OSError):
