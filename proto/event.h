@@ -71,11 +71,13 @@ enum wp_event_kind {
     WP_EVENT_LOCAL = 19,
     /* Why a thread was off its CPU, told as that is over, before the switch to it. thread; c = enum wp_reason; a = ns
      * since it left its CPU for which that was so. Of a quota wait = string id of the cgroup, 0 not known; b = ns of
-     * its period, 0 not known. Of what takes a CPU from whatever runs on it (WP_REASON_INTERRUPT to _STEAL): b = the
-     * CPU; a = ns, which end with the event; wait = string id of the interrupt, 0 not known; thread is 0. Of memory, at
-     * any time: wait = string id of the cgroup that is short of it, WP_MEMORY_GROUP and its path, of which the thread's
-     * process is; a = bytes that the process has. The path of the whole machine is empty. Of a victim (WP_REASON_OOM)
-     * the same, of the cgroup whose memory had run out; a: 0 not known. */
+     * its period, 0 not known. Of a queue's quota (c also holds the period, in us, << 8) a = ns in which it kept the
+     * thread from its CPU; b = ns since those ended; wait = as of a quota. Of what takes a CPU from whatever runs on it
+     * (WP_REASON_INTERRUPT to _STEAL): b = the CPU; a = ns, which end with the event; wait = string id of the
+     * interrupt, 0 not known; thread is 0. Of memory, at any time: wait = string id of the cgroup that is short of it,
+     * WP_MEMORY_GROUP and its path, of which the thread's process is; a = bytes that the process has. The path of the
+     * whole machine is empty. Of a victim (WP_REASON_OOM) the same, of the cgroup whose memory had run out; a: 0 not
+     * known. */
     WP_EVENT_REASON = 20,
     WP_EVENT_KINDS
 };
@@ -99,7 +101,9 @@ enum wp_reason {
     WP_REASON_SOFT_INTERRUPT,
     WP_REASON_STEAL, /* the hypervisor's */
     WP_REASON_MEMORY,
-    WP_REASON_OOM /* the thread's process is killed, as there was no memory */
+    WP_REASON_OOM,        /* the thread's process is killed, as there was no memory */
+    WP_REASON_QUEUE_QUOTA /* the quota was that of the queue that the thread stood in, which had not left its CPU by it
+                           */
 };
 
 #define WP_MEMORY_GROUP "cgroup " /* a sleep for such a thing is for memory of the cgroup whose path follows */

@@ -29,11 +29,11 @@ static bool is_member(const struct wp_explainer *x, const struct wp_process *pro
 }
 
 /* On that CPU in [from, to). False: the bound bit. */
-static bool add_cpu(const struct wp_explainer *x, const struct wp_slice *slice, uint32_t cpu, const uint64_t span[2],
-    struct wp_quota_spenders *spenders)
+static bool add_cpu(const struct wp_explainer *x, const struct wp_quota_wait *wait, uint32_t cpu,
+    const uint64_t span[2], struct wp_quota_spenders *spenders)
 {
     const struct wp_timeline *timeline = x->timeline;
-    uint32_t cgroup = wp_timeline_wait(timeline, slice), own = timeline->identities[slice->identity].process;
+    uint32_t own = timeline->identities[wait->identity].process;
     uint64_t to = span[1];
     struct wp_cpu_cursor cursor;
     bool is_known = wp_cpu_runs_find(&timeline->cpu_runs, cpu, to - 1, &cursor);
@@ -41,7 +41,7 @@ static bool add_cpu(const struct wp_explainer *x, const struct wp_slice *slice, 
         struct wp_cpu_run run = wp_cpu_cursor_run(&cursor);
         uint64_t low = run.start_ns > span[0] ? run.start_ns : span[0];
         bool is_thread = run.occupant >= WP_OCCUPANT_OTHER && run.process;
-        if (is_thread && low < to && is_member(x, &timeline->processes[run.process], cgroup))
+        if (is_thread && low < to && is_member(x, &timeline->processes[run.process], wait->cgroup))
             add_run(spenders, (uint16_t)(run.process == own ? 0 : run.occupant), to - low);
         to = low < to ? low : to;
         is_known = wp_cpu_cursor_back(&cursor);
@@ -59,14 +59,15 @@ static int compare(const void *left, const void *right)
     return a->occupant < b->occupant ? -1 : a->occupant > b->occupant;
 }
 
-void wp_quota_spenders(const struct wp_explainer *x, const struct wp_slice *slice, struct wp_quota_spenders *spenders)
+void wp_quota_spenders(
+    const struct wp_explainer *x, const struct wp_quota_wait *wait, struct wp_quota_spenders *spenders)
 {
-    const struct wp_process *process = &x->timeline->processes[x->timeline->identities[slice->identity].process];
+    const struct wp_process *process = &x->timeline->processes[x->timeline->identities[wait->identity].process];
     uint64_t period_ns = process->quota.period_ns;
-    uint64_t span[2] = {slice->out_ns > period_ns ? slice->out_ns - period_ns : 0, slice->out_ns};
+    uint64_t span[2] = {wait->since_ns > period_ns ? wait->since_ns - period_ns : 0, wait->since_ns};
     *spenders = (struct wp_quota_spenders){0};
     for (uint32_t cpu = 0; period_ns && cpu < x->timeline->cpu_runs.cpu_room; cpu++)
-        if (!add_cpu(x, slice, cpu, span, spenders)) {
+        if (!add_cpu(x, wait, cpu, span, spenders)) {
             spenders->count = 0;
             return;
         }

@@ -24,7 +24,15 @@ struct wp_quota_spenders {
     uint32_t looks; /* runs that were looked at */
 };
 
-/* Of a slice whose thread is throttled (wp_slice_quota_end). */
-void wp_quota_spenders(const struct wp_explainer *x, const struct wp_slice *slice, struct wp_quota_spenders *spenders);
+/* A thread that waits for the quota of a cgroup since then. */
+struct wp_quota_wait {
+    uint32_t identity;
+    uint32_t cgroup; /* string id */
+    uint64_t since_ns;
+};
+
+/* *spenders is replaced. Looks back for one period from there on; too many runs in it: none is known. */
+void wp_quota_spenders(
+    const struct wp_explainer *x, const struct wp_quota_wait *wait, struct wp_quota_spenders *spenders);
 
 #endif

@@ -51,7 +51,7 @@ static const char *const labels[] = {
 
 /* A wait for a CPU being cut: [to_ns, part_ns) is of `who` and not emitted yet. */
 struct cut {
-    const struct wp_runnable *runnable;
+    struct wp_runnable runnable;
     uint32_t process;      /* whose thread waits */
     uint32_t looks, parts; /* parts: told so far */
     uint32_t who;
@@ -135,9 +135,9 @@ static uint32_t make_node(struct wp_explainer *x, const struct wp_runnable *runn
 }
 
 /* "sched:quota of nginx.service": by the systemd unit or the container where the cgroup is one's, else by its path. */
-static void name_quota(const struct wp_explainer *x, const struct wp_slice *slice, char *name, size_t room)
+static void name_quota(const struct wp_explainer *x, uint32_t cgroup, char *name, size_t room)
 {
-    const char *group = wp_dictionary_string(x->timeline->dictionary, wp_timeline_wait(x->timeline, slice));
+    const char *group = wp_dictionary_string(x->timeline->dictionary, cgroup);
     bool is_home = x->host == x->home && !x->names_home;
     char called[WP_EXPLAIN_NAME - 32];
     wp_cgroup_path_name(group, called, sizeof(called));
@@ -147,16 +147,15 @@ static void name_quota(const struct wp_explainer *x, const struct wp_slice *slic
 
 static uint32_t quota_node(struct wp_explainer *x, const struct wp_runnable *runnable)
 {
-    const struct wp_slice *slice = runnable->wait->slice;
-    uint64_t what = (uint64_t)1 << 47 | (uint64_t)runnable->is_preempted << 33 | slice->wait;
+    uint64_t what = (uint64_t)1 << 47 | (uint64_t)runnable->is_preempted << 33 | runnable->cgroup;
     struct wp_intkey key = {runnable->node, wp_explain_here(x, what)};
     char name[WP_EXPLAIN_NAME];
     uint32_t node;
     if (wp_intmap_get(&x->sites, key, &node))
         return node;
     node = state_node(x, runnable);
-    if (slice->wait) {
-        name_quota(x, slice, name, sizeof(name));
+    if (runnable->cgroup) {
+        name_quota(x, runnable->cgroup, name, sizeof(name));
         node = wp_explain_label(x, node, WP_STYLE_SCHED, name);
     } else {
         node = wp_explain_literal(x, node, WP_STYLE_SCHED, labels[WHO_QUOTA]);
@@ -234,7 +233,7 @@ static void emit_part(struct wp_explainer *x, const struct wp_runnable *runnable
 static void emit(struct wp_explainer *x, struct cut *cut, uint32_t who, uint64_t from, uint64_t to)
 {
     if (from < to)
-        emit_part(x, cut->runnable, who, &(struct part){from, to, cut->parts++});
+        emit_part(x, &cut->runnable, who, &(struct part){from, to, cut->parts++});
 }
 
 static uint32_t who_ran(const struct wp_explainer *x, const struct wp_runnable *runnable, const struct wp_cpu_run *run)
@@ -311,7 +310,7 @@ static void add_sums(struct wp_explainer *x, struct cut *cut, struct wp_cpu_curs
         struct wp_cpu_run run = wp_cpu_cursor_run(cursor);
         uint64_t low = run.start_ns > from ? run.start_ns : from;
         if (low < at) {
-            uint32_t who = who_ran(x, cut->runnable, &run);
+            uint32_t who = who_ran(x, &cut->runnable, &run);
             (is_steal(x, who) ? add_steal : add_sum)(&sums, who, at - low);
         }
         at = low < at ? low : at;
@@ -340,7 +339,7 @@ static void cut_queue(struct wp_explainer *x, struct cut *cut, uint32_t cpu, uin
     while (is_known && cut->to_ns > from && cut->parts < PARTS) {
         struct wp_cpu_run run = wp_cpu_cursor_run(&cursor);
         if (run.start_ns < cut->to_ns)
-            add_part(x, cut, who_ran(x, cut->runnable, &run), run.start_ns > from ? run.start_ns : from);
+            add_part(x, cut, who_ran(x, &cut->runnable, &run), run.start_ns > from ? run.start_ns : from);
         cut->looks++;
         is_known = wp_cpu_cursor_back(&cursor);
     }
@@ -353,14 +352,15 @@ static void cut_queue(struct wp_explainer *x, struct cut *cut, uint32_t cpu, uin
 }
 
 /* The quota kept it from its CPU down to `from`: in the shares in which it was spent, not in the order of time. */
-static void add_quota(struct wp_explainer *x, struct cut *cut, uint64_t from)
+static void add_quota(struct wp_explainer *x, struct cut *cut, const struct wp_quota_wait *wait, uint64_t from)
 {
     struct wp_quota_spenders spenders;
     uint64_t to = cut->to_ns, whole = to > from ? to - from : 0;
     end_parts(x, cut);
     if (!whole)
         return;
-    wp_quota_spenders(x, cut->runnable->wait->slice, &spenders);
+    cut->runnable.cgroup = wait->cgroup;
+    wp_quota_spenders(x, wait, &spenders);
     cut->looks += spenders.looks;
     for (uint32_t i = 0; i < spenders.count; i++) {
         uint64_t ns = (uint64_t)((double)whole * (double)spenders.rows[i].ns / (double)spenders.ns);
@@ -401,12 +401,39 @@ static uint64_t idle_at(const struct wp_explainer *x, struct cut *cut, uint32_t 
     return to;
 }
 
+/* The last time in [from, to) in which its queue waited for a quota, as far as is told up to where explanations go. */
+static bool find_throttled(const struct wp_explainer *x, const struct wp_runnable *runnable, uint64_t from, uint64_t to,
+    struct wp_queue_quota *quota)
+{
+    *quota = (struct wp_queue_quota){.time_ns = wp_explain_horizon(x), .from_ns = from, .to_ns = to};
+    return wp_queue_quotas_last(&x->timeline->queue_quotas, runnable->wait->thread, quota);
+}
+
+/* Its queue waited for a quota, once or more often; between it stood in the queue in which it ran next. */
+static bool cut_throttled(struct wp_explainer *x, struct cut *cut, uint32_t cpu, uint64_t from)
+{
+    struct wp_queue_quota quota;
+    bool is_throttled = false;
+    while (cut->to_ns > from && find_throttled(x, &cut->runnable, from, cut->to_ns, &quota)) {
+        is_throttled = true;
+        cut_queue(x, cut, cpu, quota.to_ns);
+        add_quota(x, cut,
+            &(struct wp_quota_wait){cut->runnable.wait->slice->identity, (uint32_t)quota.cgroup, quota.from_ns},
+            quota.from_ns);
+    }
+    if (is_throttled) {
+        cut_queue(x, cut, cpu, from);
+        end_parts(x, cut);
+    }
+    return is_throttled;
+}
+
 /* The queue in which it stood last, and before it was moved there the one of the CPU that it had left. */
 static void cut_wait(struct wp_explainer *x, struct cut *cut, uint64_t from)
 {
-    const struct wp_slice *slice = cut->runnable->wait->slice;
-    const struct wp_thread *thread = &x->timeline->threads[cut->runnable->wait->thread];
-    uint64_t ordinal = cut->runnable->ordinal, to = cut->to_ns;
+    const struct wp_slice *slice = cut->runnable.wait->slice;
+    const struct wp_thread *thread = &x->timeline->threads[cut->runnable.wait->thread];
+    uint64_t ordinal = cut->runnable.ordinal, to = cut->to_ns;
     bool has_run = slice->in_ns && slice->in_ns <= wp_explain_horizon(x) && !slice->is_cut;
     uint32_t cpu = has_run ? wp_thread_slice_cpu(thread, ordinal)->cpu : NO_CPU;
     uint32_t left = wp_thread_ran_before(thread, ordinal).cpu;
@@ -421,9 +448,12 @@ static void cut_wait(struct wp_explainer *x, struct cut *cut, uint64_t from)
     if (quota) { /* on which CPU it stands from then on is not told: the one on which it runs next */
         if (quota < to)
             cut_queue(x, cut, cpu, quota > from ? quota : from);
-        add_quota(x, cut, from);
+        add_quota(x, cut, &(struct wp_quota_wait){slice->identity, wp_timeline_wait(x->timeline, slice), slice->out_ns},
+            from);
         return;
     }
+    if (cut_throttled(x, cut, cpu, from))
+        return;
     if (slice->flags & WP_SLICE_PREEMPTED && !(slice->flags & WP_SLICE_FIRST) && left != cpu) {
         uint64_t moved = idle_at(x, cut, left, slice->out_ns > oldest ? slice->out_ns : oldest, end);
         cut_queue(x, cut, cpu, moved < low ? low : moved < to ? moved : to);
@@ -445,9 +475,10 @@ static uint32_t only_queue(const struct wp_explainer *x, const struct wp_runnabl
         return NO_CPU;
     uint32_t cpu = wp_thread_slice_cpu(thread, runnable->ordinal)->cpu;
     bool may_move = slice->flags & WP_SLICE_PREEMPTED;
+    struct wp_queue_quota quota;
     if (may_move && (slice->cause_a || cpu != wp_thread_ran_before(thread, runnable->ordinal).cpu))
         return NO_CPU;
-    return cpu;
+    return find_throttled(x, runnable, from_ns, slice->in_ns, &quota) ? NO_CPU : cpu;
 }
 
 /* The run of that CPU at that instant, but for its end; false: none is known. */
@@ -510,7 +541,7 @@ static void emit_behind(struct wp_explainer *x, const struct wp_runnable *runnab
 static __attribute__((noinline)) void in_parts(
     struct wp_explainer *x, const struct wp_runnable *runnable, uint64_t from, uint64_t to)
 {
-    struct cut cut = {.runnable = runnable, .to_ns = to, .part_ns = to};
+    struct cut cut = {.runnable = *runnable, .to_ns = to, .part_ns = to};
     cut_wait(x, &cut, from);
     x->fleet->visits += cut.looks / LOOKS_A_VISIT;
 }

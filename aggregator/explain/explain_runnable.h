@@ -13,6 +13,7 @@ struct wp_runnable {
     uint64_t ordinal; /* of wait->slice */
     uint32_t node;    /* what "sched:runnable", or else "sched:preempted", stands on */
     bool is_preempted;
+    uint32_t cgroup; /* whose quota the part that is told waits for: string id; of explain_runnable.c */
 };
 
 /* Emits [from, to) of it, latest first, in parts without gap or overlap. */

@@ -444,7 +444,7 @@ void wp_explain_sleep(
         .thread = index, .slice = slice, .node = node, .is_kernel = wp_is_kernel_thread(x->timeline, slice->identity)};
     if (slice->flags & WP_SLICE_PREEMPTED) {
         if (from < to)
-            wp_explain_runnable(x, &(struct wp_runnable){&wait, ordinal, node, true}, from, to);
+            wp_explain_runnable(x, &(struct wp_runnable){&wait, ordinal, node, true, 0}, from, to);
         return;
     }
     if (!(slice->flags & WP_SLICE_BORN))
@@ -468,7 +468,7 @@ void wp_explain_sleep(
     }
     uint64_t low = wake > from ? wake : from;
     if (low < to) {
-        wp_explain_runnable(x, &(struct wp_runnable){&wait, ordinal, wait.node, false}, low, to);
+        wp_explain_runnable(x, &(struct wp_runnable){&wait, ordinal, wait.node, false, 0}, low, to);
         to = low;
     }
     if (from >= to)

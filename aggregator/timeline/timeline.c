@@ -61,6 +61,7 @@ int wp_timeline_init(struct wp_timeline *timeline, struct wp_dictionary *diction
     wp_idtable_init(&timeline->thread_of_entry_table, sizeof(*timeline->thread_of_entry));
     wp_idtable_init(&timeline->identity_of_entry_table, sizeof(*timeline->identity_of_entry));
     wp_woken_init(&timeline->woken);
+    wp_queue_quotas_init(&timeline->queue_quotas);
     wp_clients_init(&timeline->clients);
     if (!TRY_MAKE(timeline, threads, thread_room, 0) || !TRY_MAKE(timeline, identities, identity_room, 0) ||
         !TRY_MAKE(timeline, processes, process_room, 0) || wp_blockops_init(&timeline->blockops) ||
@@ -357,8 +358,7 @@ static void on_fork(struct wp_timeline *timeline, const struct wp_event *event)
     wp_timeline_cpu_wake(timeline, thread, slice);
 }
 
-/* The thread goes on as another identity: its run ends and the next begins with no sleep between. Is it known to run,
- * the switch to it was lost where there is none, and its sleep is the old one's. */
+/* The thread goes on as another identity, without a sleep. If no switch to it was seen, its sleep is the old one's. */
 static void split_run(struct wp_timeline *timeline, uint32_t index, uint64_t at_ns, uint8_t flag, bool is_running)
 {
     struct wp_thread *thread = &timeline->threads[index];

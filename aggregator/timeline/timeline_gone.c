@@ -45,6 +45,7 @@ static void bury(struct wp_timeline *timeline, uint32_t index)
         leave_identity(timeline, id);
     }
     wp_messages_forget_thread(&timeline->messages, index);
+    wp_queue_quotas_forget(&timeline->queue_quotas, index);
     wp_blockops_forget_thread(&timeline->blockops, index);
     wp_woken_forget(&timeline->woken, index);
     wp_clients_forget(&timeline->clients, index);
@@ -74,7 +75,8 @@ size_t wp_timeline_bytes(const struct wp_timeline *timeline)
         timeline->live_room * sizeof(*timeline->live) +
         timeline->cpu_room * (sizeof(*timeline->cpu_thread) + sizeof(*timeline->cpu_time)) +
         wp_intmap_bytes(&timeline->process_of_pid) + wp_intmap_bytes(&timeline->wait_of_string) +
-        wp_messages_bytes(&timeline->messages) + wp_blockops_bytes(&timeline->blockops) +
-        wp_cpu_runs_bytes(&timeline->cpu_runs) + wp_process_rows_bytes(timeline) + wp_woken_bytes(&timeline->woken) +
-        wp_clients_bytes(&timeline->clients) + timeline->end_room * sizeof(*timeline->ends);
+        wp_messages_bytes(&timeline->messages) + wp_queue_quotas_bytes(&timeline->queue_quotas) +
+        wp_blockops_bytes(&timeline->blockops) + wp_cpu_runs_bytes(&timeline->cpu_runs) +
+        wp_process_rows_bytes(timeline) + wp_woken_bytes(&timeline->woken) + wp_clients_bytes(&timeline->clients) +
+        timeline->end_room * sizeof(*timeline->ends);
 }

@@ -7,14 +7,20 @@
 #include "aggregator/timeline/timeline_wait.h"
 
 /* The process is one of that cgroup from now on. */
-static void keep_quota(struct wp_timeline *timeline, uint32_t thread, const struct wp_event *event)
+static void keep_quota(struct wp_timeline *timeline, uint32_t thread, const struct wp_event *event, uint64_t period_ns)
 {
     const struct wp_identity *identity = &timeline->identities[timeline->threads[thread].identity];
     struct wp_quota *quota = &timeline->processes[identity->process].quota;
     if (quota->cgroup != event->wait)
-        *quota = (struct wp_quota){event->wait, event->time_ns, event->b};
-    else if (event->b)
-        quota->period_ns = event->b; /* somebody may have set another one */
+        *quota = (struct wp_quota){event->wait, event->time_ns, period_ns};
+    else if (period_ns)
+        quota->period_ns = period_ns; /* somebody may have set another one */
+}
+
+static void add_queue_quota(struct wp_timeline *timeline, const struct wp_event *event, uint32_t thread)
+{
+    wp_queue_quotas_add(&timeline->queue_quotas, event, thread);
+    keep_quota(timeline, thread, event, wp_queue_quota_period_ns(event));
 }
 
 static void end_quota(struct wp_timeline *timeline, const struct wp_event *event, uint32_t thread)
@@ -26,7 +32,7 @@ static void end_quota(struct wp_timeline *timeline, const struct wp_event *event
     uint64_t ns = event->a < off_ns ? event->a : off_ns;
     slice->cause_a = WP_THROTTLED_FOR(ns ? ns : 1);
     slice->wait = wp_timeline_set_wait(timeline, event->wait);
-    keep_quota(timeline, thread, event);
+    keep_quota(timeline, thread, event, event->b);
 }
 
 static void seize(struct wp_timeline *timeline, const struct wp_event *event)
@@ -41,9 +47,13 @@ static void seize(struct wp_timeline *timeline, const struct wp_event *event)
 
 void wp_timeline_reason(struct wp_timeline *timeline, const struct wp_event *event, uint32_t thread)
 {
-    switch (event->c) {
+    switch (event->c & 0xff) {
     case WP_REASON_QUOTA:
         end_quota(timeline, event, thread);
+        break;
+    case WP_REASON_QUEUE_QUOTA:
+        if (thread)
+            add_queue_quota(timeline, event, thread);
         break;
     case WP_REASON_INTERRUPT:
     case WP_REASON_SOFT_INTERRUPT:

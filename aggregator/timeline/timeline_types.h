@@ -8,6 +8,7 @@
 #include "aggregator/timeline/blockops.h"
 #include "aggregator/timeline/cpu_runs.h"
 #include "aggregator/timeline/drop_spans.h"
+#include "aggregator/timeline/queue_quotas.h"
 #include "proto/dictionary.h"
 
 #include <stdbool.h>
@@ -250,6 +251,7 @@ struct wp_timeline {
     uint32_t wait_count, wait_room;
     struct wp_intmap wait_of_string;
     struct wp_memory_shares memory;
+    struct wp_queue_quotas queue_quotas;
     uint32_t last_wait;        /* string that was looked up last ... */
     uint16_t last_wait_number; /* ... and what was found */
     struct wp_blockops blockops;

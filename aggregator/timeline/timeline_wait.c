@@ -157,4 +157,5 @@ void wp_timeline_wait_fini(struct wp_timeline *timeline)
     free(timeline->waits);
     wp_intmap_fini(&timeline->wait_of_string);
     wp_memory_shares_fini(&timeline->memory);
+    wp_queue_quotas_fini(&timeline->queue_quotas);
 }

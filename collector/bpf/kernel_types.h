@@ -140,7 +140,7 @@ struct thread_info {
 };
 
 struct sched_info {
-    unsigned long long last_arrival;
+    unsigned long long last_arrival, last_queued; /* of the scheduler's clock */
 };
 
 typedef struct {
@@ -210,7 +210,7 @@ struct task_group___quota {
 struct cfs_rq___quota {
     struct task_group___quota *tg;
     int throttled; /* since Linux 6.18 a bit */
-    int throttle_count;
+    int throttle_count, runtime_enabled;
     __u64 throttled_clock_pelt_time;                       /* Linux 5.19 */
     __u64 throttled_clock_self, throttled_clock_self_time; /* Linux 6.6 */
 };

@@ -151,14 +151,15 @@ int WORK_PROG(wp_switch, bool preempt, struct task_struct *prev, struct task_str
     end_seized(context, prev);
     if (is_between_windows())
         return 0;
-    if (wp_throttled)
-        tell_quota(next);
+    bool is_quota_told = wp_throttled && tell_quota(next);
     struct stack_record *r = stack_scratch(0);
     if (!r)
         return 0;
     fill_head(&r->head, KIND_SWITCH, prev);
     if ((r->head.b = ran_unseen_ns(context, prev, next, r->head.time_ns)))
         r->head.flags |= 8; /* WP_SWITCH_RAN */
+    if (!is_quota_told)
+        look_at_queue(next, r->head.time_ns, context->clock_offset_ns);
     if (is_here(next)) {
         r->head.other_tid = next->pid;
         r->head.other_pid = next->tgid;

@@ -211,6 +211,12 @@ static int tell_message(struct wp_ring_facts *f, const struct wp_record *r, cons
     return f->sink.fact(f->sink.context, fact, err);
 }
 
+/* Those have something else than their CPU in `b`. */
+static bool is_of_quota(uint32_t reason)
+{
+    return reason == WP_REASON_QUOTA || reason == WP_REASON_QUEUE_QUOTA;
+}
+
 static int tell_other(struct wp_ring_facts *f, const struct wp_record *r, const uint8_t *tail, struct wp_error *err)
 {
     const struct wp_record_task *task = (const void *)tail;
@@ -250,7 +256,7 @@ static int tell_other(struct wp_ring_facts *f, const struct wp_record *r, const 
         fact.stack_key = 0;
         break;
     case WP_EVENT_REASON:
-        fact.event.b = r->c == WP_REASON_QUOTA ? r->b : r->c >= WP_REASON_MEMORY ? 0 : r->cpu;
+        fact.event.b = is_of_quota(r->c & 0xff) ? r->b : r->c >= WP_REASON_MEMORY ? 0 : r->cpu;
         fact.wait.key = r->stack_key;
         fact.stack_key = 0;
         break;

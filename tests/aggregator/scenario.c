@@ -362,6 +362,14 @@ static int parse_event(struct parser *p, char **w, int n, struct wp_event *e)
         e->a = n > 3 ? strtoull(w[3], NULL, 0) * 1000 : 0;
         return thread_word(p, w[1], &e->thread);
     }
+    if (!strcmp(what, "queue-quota") && n > 5) { /* queue-quota THREAD US ENDED-US-AGO CGROUP PERIOD_US */
+        e->kind = WP_EVENT_REASON;
+        e->c = WP_REASON_QUEUE_QUOTA | (uint32_t)strtoul(w[5], NULL, 0) << 8;
+        e->a = strtoull(w[2], NULL, 0) * 1000;
+        e->b = strtoull(w[3], NULL, 0) * 1000;
+        e->wait = string_id(p, w[4], strlen(w[4]));
+        return thread_word(p, w[1], &e->thread);
+    }
     if (!strcmp(what, "quota") && n > 4) { /* quota THREAD US CGROUP PERIOD_US */
         e->kind = WP_EVENT_REASON;
         e->c = WP_REASON_QUOTA;

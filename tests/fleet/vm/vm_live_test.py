@@ -48,7 +48,7 @@ def make_image(kernel, folder):
         image.program(shutil.which(program), "/bin/" + program)
     for test in ("live_facts_test.py", "live_lives_test.py"):
         image.add(os.path.dirname(os.path.dirname(HERE_PATH)) + "/collector/" + test, "/" + test)
-    for truth in ("unseen.py", "kernel_waits.py", "memory_waits.py"):
+    for truth in ("unseen.py", "kernel_waits.py", "memory_waits.py", "runnable.py"):
         image.add(os.path.dirname(os.path.dirname(HERE_PATH)) + "/truth/" + truth, "/" + truth)
     image.add(HERE_PATH + "/stacked_devices.py", "/stacked_devices.py")
     image.python()
@@ -301,6 +301,16 @@ class TwoKernels(unittest.TestCase):
                 print("%s: %s" % (name, "\n".join(said)), file=sys.stderr)
                 self.assertEqual(status, 0, "\n".join(said))
                 self.assertEqual(len([line for line in said if "SKIPPED" not in line]), 2, said)
+
+    def test_12_a_quota_of_threads_that_are_queued(self):
+        """Before Linux 6.18 a cgroup's whole queue is throttled, with all who stand in it."""
+        for name in ("h2", *(name for name in self.vms if name.startswith("newer"))):
+            vm = self.vms[name]
+            vm.run("mkdir -p /var && ln -sfn /disk /var/tmp && echo +cpu >/sys/fs/cgroup/cgroup.subtree_control")
+            with self.subTest(kernel=vm.run("uname -r")[0]):
+                said, status = vm.start("WAKEPATH_BIN=/bin exec %s /runnable.py --quota-least 50 --seconds 3 2>&1" % os.path.realpath(sys.executable)).rest()
+                print("%s: %s" % (name, "\n".join(said)), file=sys.stderr)
+                self.assertEqual(status, 0, "\n".join(said))
 
 
 if __name__ == "__main__":
