@@ -16,6 +16,9 @@ export PATH
 sh deploy/packages.sh --test
 sh deploy/mounts.sh
 
+# Tests build the programs once more. What was compiled with equal flags, whether here or in a copy of this tree, is compiled once.
+export CMAKE_C_COMPILER_LAUNCHER=ccache CCACHE_DIR="${CCACHE_DIR:-$top/build/ccache}" CCACHE_BASEDIR="${CCACHE_BASEDIR:-$top}" CCACHE_NOHASHDIR=1
+export CCACHE_DEPEND=1
 cmake --preset dev >&2
 cmake --build build/dev >&2
 
