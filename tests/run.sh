@@ -18,7 +18,7 @@ sh deploy/mounts.sh
 
 # Tests build the programs once more. What was compiled with equal flags, whether here or in a copy of this tree, is compiled once.
 export CMAKE_C_COMPILER_LAUNCHER=ccache CCACHE_DIR="${CCACHE_DIR:-$top/build/ccache}" CCACHE_BASEDIR="${CCACHE_BASEDIR:-$top}" CCACHE_NOHASHDIR=1
-export CCACHE_DEPEND=1
+export CCACHE_DEPEND=1 CMAKE_BUILD_PARALLEL_LEVEL="$(nproc)"
 cmake --preset dev >&2
 cmake --build build/dev >&2
 
@@ -27,7 +27,8 @@ export WAKEPATH_COLLECTOR_OVERHEAD_LIMIT=none
 
 # Tests that trace the live kernel and look at times are serial by their own property (RUN_SERIAL). Others that trace it run one
 # at a time beside the rest (RESOURCE_LOCK kernel; those with hosts of their own: machines), which shares the processors, with one more at a time than there are
-# processors, since many of them wait. What takes long or has to wait for its turn begins first (COST). A sandbox that hides its
+# processors, since many of them wait. What wants a processor, and whose claims are of names and stacks rather than of times, counts as two
+# (PROCESSORS 2): one less runs beside it. Builds inside of tests give way (nice). What takes long or has to wait for its turn begins first (COST). A sandbox that hides its
 # own threads hides what interrupts do meanwhile: a live test may miss a waking that way, hardly twice in a row. So a live test
 # has a second try, which is listed before the summary; any other test that needs one has failed.
 exec python3 tests/repeated.py build/dev --output-on-failure --timeout 300 -j "$(($(nproc) + 1))" "$@"

@@ -13,7 +13,7 @@ parts="$parts|common_[a-z_]+|engine_window|aggregator_(blockops|checkpoint|drop_
 [ -e "$build/build.ninja" ] || cmake --preset fuzz -S "$top" -B "$build" >/dev/null
 mapfile -t units < <(ctest --test-dir "$build" -N -R "^($parts)_test\$" | sed -n 's/.*: \([a-z_]*_test\)$/\1/p')
 [ "${#units[@]}" -ge 40 ] || { echo "only ${#units[@]} unit tests are there" && exit 1; }
-cmake --build "$build" --target "${units[@]}" scenario_run >"$build/units.log" || { tail -n 30 "$build/units.log" && exit 1; }
+nice -n 10 cmake --build "$build" --target "${units[@]}" scenario_run >"$build/units.log" || { tail -n 30 "$build/units.log" && exit 1; }
 
 export WP_TRACES=50 # of engine_window_test, which tries 200 without sanitizers
 passed=0 failed=0
