@@ -14,7 +14,7 @@ parts="$parts|symbolizer|unwind_rows)|common_(cgroup_path|config_file|containers
 [ -e "$build/build.ninja" ] || cmake --preset fuzz -S "$top" -B "$build" >/dev/null
 mapfile -t units < <(ctest --test-dir "$build" -N -R "^($parts)_test\$" | sed -n 's/.*: \([a-z_]*_test\)$/\1/p')
 [ "${#units[@]}" -ge 25 ] || { echo "only ${#units[@]} unit tests are there" && exit 1; }
-nice -n 10 cmake --build "$build" --target "${units[@]}" >"$build/units.log" || { tail -n 30 "$build/units.log" && exit 1; }
+nice -n 5 cmake --build "$build" --target "${units[@]}" >"$build/units.log" || { tail -n 30 "$build/units.log" && exit 1; }
 
 passed=0 failed=0
 one() { # COMMAND...: time limits here are for what hangs, since other tests have the other processors
