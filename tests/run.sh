@@ -18,7 +18,8 @@ sh deploy/mounts.sh
 
 # Tests build the programs once more. What was compiled with equal flags, whether here or in a copy of this tree, is compiled once.
 export CMAKE_C_COMPILER_LAUNCHER=ccache CCACHE_DIR="${CCACHE_DIR:-$top/build/ccache}" CCACHE_BASEDIR="${CCACHE_BASEDIR:-$top}" CCACHE_NOHASHDIR=1
-export CCACHE_DEPEND=1 CMAKE_BUILD_PARALLEL_LEVEL="$(nproc)"
+CMAKE_BUILD_PARALLEL_LEVEL=$(nproc)
+export CCACHE_DEPEND=1 CMAKE_BUILD_PARALLEL_LEVEL
 cmake --preset dev >&2
 cmake --build build/dev >&2
 
