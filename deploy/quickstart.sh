@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # deploy/quickstart.sh [-- CMD [ARG...]]: from a bare Debian 12 to a page that shows where CMD's time went. Without CMD
 # a built-in demonstration is recorded. Run as root: packages are installed and the kernel's events are read.
+# WAKEPATH_PRESET: how it is built (CMakePresets.json), "release" if not given.
 set -eu
 
 top=$(cd "$(dirname "$0")/.." && pwd)
-build=$top/build/release
+preset=${WAKEPATH_PRESET:-release}
+build=$top/build/$preset
 
 # A word as it can be typed.
 quoted() {
@@ -46,7 +48,7 @@ echo "quickstart: building in $build (the first time takes a minute or two) ..."
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 # Configured from the top folder: presets are found there only.
-if ! (cd "$top" && cmake --preset release -DWP_TESTS=OFF && cmake --build build/release) >"$log" 2>&1; then
+if ! (cd "$top" && cmake --preset "$preset" -DWP_TESTS=OFF && cmake --build "build/$preset") >"$log" 2>&1; then
   tail -n 40 "$log" >&2
   die "the build failed; the end of its output is above"
 fi

@@ -8,7 +8,8 @@
 #   threads    those of what has threads with the thread sanitizer (tests/tsan.supp)
 #   coverage   the share of lines that unit tests reach, as gcov counts it
 #   fuzz       each fuzzer for WAKEPATH_FUZZ_SECONDS (20), from its corpus
-#   long       the tests of label "long" with all that they try at random or again and again (WP_LONG, WP_TRACES), and more kills
+#   long       the tests of label "long" with all that they try at random or again and again (WP_LONG, WP_TRACES), those that tests/run.sh leaves out, and
+#              more kills
 #   zoo        every program with a planted fault is recorded, as root; what is said of it first
 #   bisect     sixty searches, as root, of a commit that holds a lock longer, syncs once more or has a slower server
 #   cases      the paper's cases, as root: mail, xterm, a database, make, video; prints their tables and build/cases.html, their curves
@@ -64,7 +65,7 @@ fuzz() { python3 tests/fuzz/bounded_run.py build/fuzz --seconds "${WAKEPATH_FUZZ
 long() {
   build dev || return 1
   local status=0
-  WP_LONG=1 WP_TRACES=1000 ctest --test-dir build/dev --output-on-failure -L '^long$' -j "$jobs" | tail -n 12 || status=1
+  WP_LONG=1 WP_TRACES=1000 ctest -C long --test-dir build/dev --output-on-failure -L '^long$' -j "$jobs" | tail -n 12 || status=1
   python3 tests/fault/fault_table.py build/dev/bin --group kill --group crash --trials 4 || status=1
   return "$status"
 }

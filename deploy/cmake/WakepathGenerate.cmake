@@ -38,7 +38,7 @@ function(bpf_object target source)
   file(GLOB bpf_headers CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/collector/bpf/*.h ${CMAKE_CURRENT_SOURCE_DIR}/bpf/*.bpf.c)
   add_custom_command(OUTPUT ${dir}/${base}.skel.h
     COMMAND ${CMAKE_COMMAND} -E make_directory ${dir}
-    COMMAND ${CLANG} -g -O2 -target bpf -D__TARGET_ARCH_${arch} -I${CMAKE_SOURCE_DIR} -I/usr/include/${multiarch}
+    COMMAND ${CMAKE_C_COMPILER_LAUNCHER} ${CLANG} -g -O2 -target bpf -D__TARGET_ARCH_${arch} -I${CMAKE_SOURCE_DIR} -I/usr/include/${multiarch}
             -Wall -Wno-unused-function -c ${CMAKE_CURRENT_SOURCE_DIR}/${source} -o ${dir}/${base}.bpf.o
     COMMAND ${LLVM_STRIP} -g ${dir}/${base}.bpf.o
     COMMAND ${BPFTOOL} gen skeleton ${dir}/${base}.bpf.o name ${base}_bpf > ${dir}/${base}.skel.h

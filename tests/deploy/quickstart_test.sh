@@ -1,13 +1,21 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# tests/deploy/quickstart_test.sh SOURCE: the README's first command, on this tree; and what it says to who uses it wrongly.
+# tests/deploy/quickstart_test.sh SOURCE: the README's first command, on a copy of this tree; and what it says to who uses it wrongly. It builds
+# the preset of tests/run.sh, so that what that has compiled is not compiled again; as it is typed, tests/bare.sh runs it.
 set -eu
 
 source=$1
 folder=$(mktemp -d /var/tmp/wakepath-quickstart-XXXXXX)
 trap 'rm -rf "$folder"' EXIT
+mkdir "$folder/tree"
+git -C "$source" ls-files -z --cached --others --exclude-standard |
+  tar -C "$source" --null -T - --ignore-failed-read -c 2>/dev/null | tar -C "$folder/tree" -x
+source=$folder/tree
+export WAKEPATH_PRESET=dev CCACHE_BASEDIR="$source"
 cd "$folder"
 
+# What is built where nothing is said is there to be built.
+grep -q '"name": "release"' "$source/CMakePresets.json" && grep -q 'WAKEPATH_PRESET:-release' "$source/deploy/quickstart.sh"
 "$source/deploy/quickstart.sh" 2>said
 grep -q "^quickstart: the page is $folder/wakepath-report/index.html$" said
 [ -s wakepath-report/index.html ]
@@ -27,7 +35,7 @@ WAKEPATH_OUT=other "$source/deploy/quickstart.sh" -- sh -c 'sleep 0.1; exit 7' 2
 status=0
 "$source/deploy/quickstart.sh" --nonsense 2>said || status=$?
 [ "$status" = 64 ] && grep -q "unknown option '--nonsense'" said
-demo=$source/build/release/bin/wakepath-demo
+demo=$source/build/dev/bin/wakepath-demo
 "$demo" --help | grep -q '^Usage: wakepath-demo'
 status=0
 "$demo" --nonsense 2>said || status=$?

@@ -14,7 +14,7 @@ TREE = os.path.dirname(os.path.dirname(HERE))
 def build(folder, names):
     if not os.path.exists(folder + "/build.ninja"):
         subprocess.run(["cmake", "--preset", "fuzz", "-S", TREE, "-B", folder], cwd=TREE, check=True, stdout=subprocess.DEVNULL)
-    subprocess.run(["cmake", "--build", folder, "--target", *("fuzz_" + name for name in names)], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(["nice", "-n", "5", "cmake", "--build", folder, "--target", *("fuzz_" + name for name in names)], check=True, stdout=subprocess.DEVNULL)
 
 
 def fuzz(folder, name, seconds, found, artifacts):

@@ -15,14 +15,18 @@ class FleetScriptTest(unittest.TestCase):
         cls.machines = Machines("aggr", "web", "db")
         cls.addClassCleanup(cls.machines.close)
         cls.packages = BUILD + "/test-packages/this"
-        cls.hosts = cls.machines.folder + "/hosts"
+        cls.hosts, cls.settings = cls.machines.folder + "/hosts", cls.machines.folder + "/settings"
+        os.mkdir(cls.settings)
+        # Each collector sees the whole machine, with all tests that run: the aggregator need not explain twenty of its services.
+        with open(cls.settings + "/aggregator.conf", "w", encoding="ascii") as file:
+            file.write("auto-aggregates = 1\n")
 
     def fleet(self, lines, *flags):
         """Status and the changes that it tells, a set of (host, what)."""
         with open(self.hosts, "w", encoding="utf-8") as file:
             file.write("# a list\naggregator aggr tcp://aggr:7447\n" + "\n".join(lines) + "\n")
         done = subprocess.run(["ip", "netns", "exec", self.machines.space, SOURCE + "/deploy/fleet/fleet.sh", "--ssh", "-F", "--ssh",
-                               self.machines.ssh_config(), "--packages", self.packages, *flags, self.hosts],
+                               self.machines.ssh_config(), "--packages", self.packages, "--settings", self.settings, *flags, self.hosts],
                               capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False, timeout=400)
         self.said = done.stdout + done.stderr
         changes = re.findall(r"^(\S+): (?:would|changed:) (.*)$", done.stdout, re.M)
@@ -48,6 +52,7 @@ class FleetScriptTest(unittest.TestCase):
         self.assertEqual(status, 0, self.said)
         self.assertGreaterEqual(changes, {("aggregator", "admit web"), ("aggregator", "admit db"), ("db", "start wakepath-collector")})
         self.collectors("web", "db")
+        self.assertIn("auto-aggregates = 1\n", self.machines["aggr"].ssh("cat /etc/wakepath/aggregator.conf"))
         self.assertIn("role=web", self.machines["web"].ssh("wakepath-collector --print-config"))
         secret = self.machines["web"].ssh("stat -c '%U:%G %a' /etc/wakepath/collector.key")
         self.assertEqual(secret, "root:wakepath-collector 640\n")
