@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# tests/structure/clang.sh BUILD [FUZZ-BUILD]: what the last commit or nobody has committed yet changed is C to clang, too, without a warning: C
-# files, and those that include such a header, a hundred at most. tests/more.sh clang compiles all of them. What the fuzzers' build has compiled
+# tests/structure/clang.sh BUILD [FUZZ-BUILD]: what changed within a day of the last commit, or nobody has committed yet, is C to clang, too,
+# without a warning: C files, and those that include such a header, two hundred at most. tests/more.sh clang compiles all of them. What the fuzzers' build has compiled
 # as it stands now, with warnings as errors, is not read once more.
 set -euo pipefail
 
@@ -9,9 +9,10 @@ build=$1 fuzz=${2:-}
 to_do=$(mktemp) changed=$(mktemp)
 trap 'rm -f "$to_do" "$changed"' EXIT
 top=$(cd "$(dirname "$0")/../.." && pwd)
-# Of a history that has but one commit, all of it.
-if git -C "$top" rev-parse -q --verify HEAD~1 >/dev/null; then
-  git -C "$top" diff --name-only --diff-filter=d HEAD~1 -- '*.c' '*.h' >"$changed"
+since=$("$(dirname "$0")/day_before.sh" "$top")
+# Of a history that is no older, all of it.
+if [ "$since" ]; then
+  git -C "$top" diff --name-only --diff-filter=d "$since" -- '*.c' '*.h' >"$changed"
 else
   git -C "$top" ls-files '*.c' '*.h' >"$changed"
 fi
@@ -27,7 +28,7 @@ python3 - "$build/compile_commands.json" "$fuzz" "$to_do" "$top" "$changed" <<'P
 import json, os, re, shlex, sys
 
 GCC_ONLY = ("-fno-ipa-icf",)
-MOST = 100
+MOST = 200
 
 
 def commands(path):
