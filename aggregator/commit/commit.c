@@ -556,7 +556,7 @@ int wp_commit_sessions(struct wp_store *store, struct wp_host_session *const *se
         *options->waits_for_time = waits;
     for (size_t i = 0; !rc && !waits && i < 2 * releases.count; i++) { /* those of others first */
         bool is_own = i >= releases.count;
-        work.release = releases.rows[i % releases.count];
+        work.release = releases.rows[is_own ? i - releases.count : i];
         pick(&work, sessions, count, is_own);
         if (!work.count)
             continue;
