@@ -40,6 +40,7 @@ struct wp_debug_lines {
     struct ranges places; /* -> index of the unit */
     struct unit *units;
     uint32_t unit_count, unit_room;
+    const unsigned char *info, *info_end;     /* .debug_info as libdw has it, which has texts of its own; borrowed */
     char paths[WP_INLINE_LEVELS][PATH_BYTES]; /* of the last answer */
 };
 
@@ -137,6 +138,37 @@ static int list_units(struct wp_debug_lines *l)
     return rc;
 }
 
+static bool is_of_texts(const char *name)
+{
+    return (!strncmp(name, ".debug_str", 10) && strncmp(name, ".debug_str_offsets", 18)) ||
+        !strncmp(name, ".debug_line_str", 15);
+}
+
+/* libdw 0.188 looks at where a text begins, and not at whether it ends: a section of texts must. */
+static bool find_texts(struct wp_debug_lines *l, const struct wp_elf_file *f)
+{
+    size_t names;
+    Elf_Scn *section = NULL;
+    if (elf_getshdrstrndx(f->elf, &names))
+        return false;
+    while ((section = elf_nextscn(f->elf, section))) {
+        GElf_Shdr header;
+        const char *name = gelf_getshdr(section, &header) ? elf_strptr(f->elf, names, header.sh_name) : NULL;
+        bool is_info = name && !strcmp(name, ".debug_info");
+        const Elf_Data *data = is_info || (name && is_of_texts(name)) ? elf_getdata(section, NULL) : NULL;
+        if (!data || !data->d_buf || !data->d_size)
+            continue;
+        const unsigned char *bytes = data->d_buf;
+        if (is_info) {
+            l->info = bytes;
+            l->info_end = bytes + data->d_size;
+        } else if (bytes[data->d_size - 1]) {
+            return false;
+        }
+    }
+    return true;
+}
+
 int wp_debug_lines_open(
     struct wp_debug_lines **lines, const struct wp_elf_file *file, uint64_t limit, struct wp_error *err)
 {
@@ -152,7 +184,7 @@ int wp_debug_lines_open(
         return wp_error_set(err, -ENOMEM, "out of memory");
     l->bytes = bytes;
     l->dwarf = dwarf_begin_elf(file->elf, DWARF_C_READ, NULL);
-    int rc = l->dwarf ? list_units(l) : -EINVAL;
+    int rc = l->dwarf && find_texts(l, file) ? list_units(l) : -EINVAL;
     if (rc) {
         wp_debug_lines_close(l);
         return wp_error_set(err, rc, rc == -ENOMEM ? "out of memory" : "damaged debug info");
@@ -184,13 +216,21 @@ static int list_functions(struct ranges *functions, Dwarf_Die *parent, unsigned 
     return rc;
 }
 
-static const char *function_of(Dwarf_Die *die)
+/* NULL: it is none, or has no end. */
+static const char *text_of(const struct wp_debug_lines *l, Dwarf_Attribute *attribute)
+{
+    const unsigned char *at = attribute->valp;
+    bool is_inside = attribute->form == DW_FORM_string && at >= l->info && at < l->info_end;
+    return is_inside && !memchr(at, 0, (size_t)(l->info_end - at)) ? NULL : dwarf_formstring(attribute);
+}
+
+static const char *function_of(const struct wp_debug_lines *l, Dwarf_Die *die)
 {
     Dwarf_Attribute attribute;
-    if (dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute) ||
-        dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attribute))
-        return dwarf_formstring(&attribute);
-    return dwarf_diename(die);
+    bool has_name = dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute) ||
+        dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attribute) ||
+        dwarf_attr_integrate(die, DW_AT_name, &attribute);
+    return has_name ? text_of(l, &attribute) : NULL;
 }
 
 /* The entry among `parent`'s children that is an inlined function or a block around the address. */
@@ -231,11 +271,11 @@ static size_t add_steps(char out[PATH_BYTES], size_t size, const char *path)
 }
 
 /* A compiler that was given a path from where it stood wrote it down so, and beside it where that was. */
-static const char *whole_path(char room[PATH_BYTES], Dwarf_Die *unit, const char *file)
+static const char *whole_path(struct wp_debug_lines *l, char room[PATH_BYTES], Dwarf_Die *unit, const char *file)
 {
     Dwarf_Attribute attribute;
     const char *folder =
-        !file || *file == '/' || !dwarf_attr(unit, DW_AT_comp_dir, &attribute) ? NULL : dwarf_formstring(&attribute);
+        !file || *file == '/' || !dwarf_attr(unit, DW_AT_comp_dir, &attribute) ? NULL : text_of(l, &attribute);
     if (!folder || *folder != '/')
         return file;
     size_t size = add_steps(room, add_steps(room, 0, folder), file);
@@ -289,18 +329,18 @@ static unsigned find(struct wp_debug_lines *l, uint64_t address, struct wp_debug
     const struct range *function = find_range(&unit->functions, address);
     levels[count++] = (struct wp_debug_level){0};
     if (function && dwarf_offdie(l->dwarf, function->entry, &die)) {
-        levels[0].function = function_of(&die);
+        levels[0].function = function_of(l, &die);
         for (unsigned depth = 0; depth < NESTING && count < WP_INLINE_LEVELS && descend(&die, address, &visits, &die);
              depth++) {
             if (dwarf_tag(&die) != DW_TAG_inlined_subroutine)
                 continue;
             fill_call(&levels[count - 1], &unit_die, &die);
-            levels[count++] = (struct wp_debug_level){.function = function_of(&die)};
+            levels[count++] = (struct wp_debug_level){.function = function_of(l, &die)};
         }
     }
     fill_line(&levels[count - 1], &unit_die, address);
     for (unsigned i = 0; i < count; i++)
-        levels[i].file = whole_path(l->paths[i], &unit_die, levels[i].file);
+        levels[i].file = whole_path(l, l->paths[i], &unit_die, levels[i].file);
     return count;
 }
 
