@@ -405,6 +405,8 @@ static uint64_t idle_at(const struct wp_explainer *x, struct cut *cut, uint32_t 
 static bool find_throttled(const struct wp_explainer *x, const struct wp_runnable *runnable, uint64_t from, uint64_t to,
     struct wp_queue_quota *quota)
 {
+    if (!x->timeline->queue_quotas.rings.row_bytes) /* as on kernels since 6.18 */
+        return false;
     *quota = (struct wp_queue_quota){.time_ns = wp_explain_horizon(x), .from_ns = from, .to_ns = to};
     return wp_queue_quotas_last(&x->timeline->queue_quotas, runnable->wait->thread, quota);
 }
