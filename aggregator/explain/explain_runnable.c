@@ -15,6 +15,7 @@
 #define RIVALS 16u        /* with a name in such a sum; others of them are told together */
 #define LOOKS 4096u       /* runs that are looked at */
 #define FOR_NS 100000u    /* of a shorter part is not told for whom the other ran */
+#define THROTTLES 16u     /* of one wait; the kernel's programs remember fewer */
 #define LOOKS_A_VISIT 32u /* what they cost of the budget */
 #define NO_CPU UINT32_MAX
 
@@ -415,19 +416,19 @@ static bool find_throttled(const struct wp_explainer *x, const struct wp_runnabl
 static bool cut_throttled(struct wp_explainer *x, struct cut *cut, uint32_t cpu, uint64_t from)
 {
     struct wp_queue_quota quota;
-    bool is_throttled = false;
-    while (cut->to_ns > from && find_throttled(x, &cut->runnable, from, cut->to_ns, &quota)) {
-        is_throttled = true;
+    unsigned count = 0;
+    for (; count < THROTTLES && cut->to_ns > from && find_throttled(x, &cut->runnable, from, cut->to_ns, &quota);
+         count++) {
         cut_queue(x, cut, cpu, quota.to_ns);
         add_quota(x, cut,
             &(struct wp_quota_wait){cut->runnable.wait->slice->identity, (uint32_t)quota.cgroup, quota.from_ns},
             quota.from_ns);
     }
-    if (is_throttled) {
+    if (count) {
         cut_queue(x, cut, cpu, from);
         end_parts(x, cut);
     }
-    return is_throttled;
+    return count;
 }
 
 /* The queue in which it stood last, and before it was moved there the one of the CPU that it had left. */

@@ -63,11 +63,17 @@ struct {
 
 volatile __u32 wp_throttled SEC(".data") = 0; /* threads; while there are none nobody is looked up */
 
+/* Since Linux 6.18 each thread of a throttled cgroup leaves its CPU by it. */
+static __always_inline bool has_own_quota(void)
+{
+    return bpf_core_field_exists(((struct task_struct___throttled *)0)->throttled);
+}
+
 /* It is runnable, and its cgroup has used up its quota: since Linux 6.18 it leaves the queue itself, before that its
  * group's whole queue does, which a task of another class still points to. */
 static __always_inline bool is_throttled(struct task_struct *task)
 {
-    if (bpf_core_field_exists(((struct task_struct___throttled *)0)->throttled))
+    if (has_own_quota())
         return BPF_CORE_READ((struct task_struct___throttled *)task, throttled);
     if (task->prio < MAX_RT_PRIO || !bpf_core_field_exists(((struct sched_entity___group *)0)->cfs_rq) ||
         !bpf_core_field_exists(((struct cfs_rq___quota *)0)->throttle_count))
@@ -135,12 +141,6 @@ static __noinline void tell_group(struct kernfs_node *node, __u64 key, __u32 kin
     r->group.size = size;
     r->group.is_cut = node && folder_of(node);
     submit(r);
-}
-
-/* Each thread of a throttled cgroup leaves its CPU by it. */
-static __always_inline bool has_own_quota(void)
-{
-    return bpf_core_field_exists(((struct task_struct___throttled *)0)->throttled);
 }
 
 /* Of the cgroup, told by its name. */
