@@ -27,6 +27,8 @@
 #define LINKS 64u
 #define BUFFER_SLOTS_LEAST 512u
 #define BUFFER_SLOTS_MOST 65536u /* 4 MiB a CPU */
+#define REMEMBERED_LEAST 16384u  /* stacks, and pieces of code, that the programs know as told */
+#define REMEMBERED_A_CPU 8192u   /* up to what the objects say */
 
 struct wp_programs {
     struct wakepath_bpf *object;
@@ -150,6 +152,18 @@ static void size_buffers(struct wp_programs *p)
     bpf_map__set_max_entries(p->object->maps.cpu_slots, cpus * slots);
 }
 
+/* The kernel makes all elements of such a map with it, which a small host would wait for. */
+static void size_memory(struct wp_programs *p)
+{
+    struct bpf_map *const maps[] = {p->object->maps.seen, p->object->maps.interp_codes};
+    for (unsigned i = 0; i < sizeof(maps) / sizeof(maps[0]); i++) {
+        uint32_t most = bpf_map__max_entries(maps[i]), rows = REMEMBERED_LEAST;
+        while (rows < most && rows < p->cpus * REMEMBERED_A_CPU)
+            rows *= 2;
+        bpf_map__set_max_entries(maps[i], rows < most ? rows : most);
+    }
+}
+
 static void set_options(struct wp_programs *p, const struct wp_source_bpf_options *options)
 {
     p->object->rodata->wp_netns_inum = options->netns_inum;
@@ -164,6 +178,7 @@ static void set_options(struct wp_programs *p, const struct wp_source_bpf_option
         p->object->rodata->wp_wake_bytes = options->ring_bytes / 16;
     }
     size_buffers(p);
+    size_memory(p);
 }
 
 /* The kernel's answer; -EAGAIN: another try without a thread says more, or does without one. */

@@ -5,7 +5,6 @@
 #include "collector/live/kernel_btf.h"
 
 #include <bpf/bpf.h>
-#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdio.h>
@@ -13,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#define KERNEL_TYPES "/sys/kernel/btf/vmlinux"
 #define NO_BPF "a recording of perf can be read instead: --source perf-script:FILE"
 
 struct fact {
@@ -103,7 +103,6 @@ static const struct {
 
 struct wp_probe {
     struct wp_kernel_btf *types;
-    const struct btf *btf; /* theirs */
     struct wp_probe_fact facts[FACTS];
     const char *left_out; /* borrowed; NULL: none */
     bool is_tried;        /* a program at a function */
@@ -116,10 +115,10 @@ static bool lacks(struct wp_probe_choice *choice, const char *format, const char
     return false;
 }
 
-static bool has_arguments(const struct wp_probe *p, const char *name, int prototype, unsigned implied)
+static bool has_arguments(const struct wp_probe *p, const char *name, uint32_t prototype, unsigned implied)
 {
-    const struct btf_type *type = btf__type_by_id(p->btf, (uint32_t)prototype);
-    if (!type || !btf_is_func_proto(type))
+    const struct btf_type *type = wp_kernel_btf_type(p->types, prototype);
+    if (!btf_is_func_proto(type))
         return false;
     for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++)
         if (!strcmp(shapes[i].name, name))
@@ -134,8 +133,8 @@ static bool has_tracepoint(const struct wp_probe *p, const char *name, struct wp
     uint32_t id = wp_kernel_btf_find(p->types, type, BTF_KIND_TYPEDEF);
     if (!id)
         return lacks(choice, "no tracepoint %s", name);
-    const struct btf_type *pointer = btf__type_by_id(p->btf, btf__type_by_id(p->btf, id)->type);
-    if (!pointer || !has_arguments(p, name, (int)pointer->type, 1)) /* the first one is the tracepoint's own */
+    const struct btf_type *pointer = wp_kernel_btf_type(p->types, wp_kernel_btf_type(p->types, id)->type);
+    if (!has_arguments(p, name, pointer->type, 1)) /* the first one is the tracepoint's own */
         return lacks(choice, "the tracepoint %s has other arguments", name);
     return true;
 }
@@ -166,7 +165,7 @@ static bool has_function(struct wp_probe *p, const char *name, struct wp_probe_c
     uint32_t id = wp_kernel_btf_find(p->types, name, BTF_KIND_FUNC);
     if (!id)
         return lacks(choice, "no function %s", name);
-    if (!has_arguments(p, name, (int)btf__type_by_id(p->btf, id)->type, 0))
+    if (!has_arguments(p, name, wp_kernel_btf_type(p->types, id)->type, 0))
         return lacks(choice, "the function %s has other arguments", name);
     if (!p->is_tried)
         p->function_rc = try_function(p);
@@ -176,15 +175,13 @@ static bool has_function(struct wp_probe *p, const char *name, struct wp_probe_c
 
 static bool has_helper(const struct wp_probe *p, const char *name, struct wp_probe_choice *choice)
 {
-    uint32_t id = wp_kernel_btf_find(p->types, "bpf_func_id", BTF_KIND_ENUM);
-    const struct btf_type *type = id ? btf__type_by_id(p->btf, id) : NULL;
+    const struct btf_type *type =
+        wp_kernel_btf_type(p->types, wp_kernel_btf_find(p->types, "bpf_func_id", BTF_KIND_ENUM));
     char wanted[64];
     snprintf(wanted, sizeof(wanted), "BPF_FUNC_%s", name + strlen("bpf_"));
-    for (unsigned i = 0; type && i < btf_vlen(type); i++) {
-        const char *value = btf__name_by_offset(p->btf, btf_enum(type)[i].name_off);
-        if (value && !strcmp(value, wanted))
+    for (unsigned i = 0; i < btf_vlen(type); i++)
+        if (!strcmp(wp_kernel_btf_text(p->types, btf_enum(type)[i].name_off), wanted))
             return true;
-    }
     return lacks(choice, "no helper %s", name);
 }
 
@@ -209,13 +206,12 @@ static int try_variable(uint32_t id)
 /* In bytes, of a member of the type or, `depth` unnamed ones deep, of one of those; -1: there is none. */
 static int64_t offset_in(const struct wp_probe *p, uint32_t id, const char *name, unsigned depth)
 {
-    const struct btf_type *type = btf__type_by_id(p->btf, id);
-    for (uint32_t i = 0; type && btf_is_composite(type) && i < btf_vlen(type); i++) {
-        const char *member = btf__name_by_offset(p->btf, btf_members(type)[i].name_off);
-        bool is_unnamed = !member || !*member;
-        int64_t inner = !is_unnamed ? (strcmp(member, name) ? -1 : 0)
-            : depth                 ? offset_in(p, btf_members(type)[i].type, name, depth - 1)
-                                    : -1;
+    const struct btf_type *type = wp_kernel_btf_type(p->types, id);
+    for (uint32_t i = 0; btf_is_composite(type) && i < btf_vlen(type); i++) {
+        const char *member = wp_kernel_btf_text(p->types, btf_members(type)[i].name_off);
+        int64_t inner = *member ? (strcmp(member, name) ? -1 : 0)
+            : depth             ? offset_in(p, btf_members(type)[i].type, name, depth - 1)
+                                : -1;
         if (inner >= 0)
             return inner + btf_member_bit_offset(type, i) / 8;
     }
@@ -252,12 +248,11 @@ static bool has_variable(const struct wp_probe *p, const char *name, struct wp_p
 /* The offset of a variable among those of each processor; -1: there is none. */
 static int64_t percpu_offset(const struct wp_probe *p, const char *name)
 {
-    uint32_t id = wp_kernel_btf_find(p->types, ".data..percpu", BTF_KIND_DATASEC);
-    const struct btf_type *section = id ? btf__type_by_id(p->btf, id) : NULL;
-    for (unsigned i = 0; section && i < btf_vlen(section); i++) {
+    const struct btf_type *section =
+        wp_kernel_btf_type(p->types, wp_kernel_btf_find(p->types, ".data..percpu", BTF_KIND_DATASEC));
+    for (unsigned i = 0; i < btf_vlen(section); i++) {
         const struct btf_var_secinfo *info = &btf_var_secinfos(section)[i];
-        const char *found = btf__name_by_offset(p->btf, btf__type_by_id(p->btf, info->type)->name_off);
-        if (found && !strcmp(found, name))
+        if (!strcmp(wp_kernel_btf_text(p->types, wp_kernel_btf_type(p->types, info->type)->name_off), name))
             return info->offset;
     }
     return -1;
@@ -287,9 +282,9 @@ static int64_t pending_place(const struct wp_probe *p)
     int64_t alone = percpu_offset(p, "__softirq_pending");
     int64_t hot = percpu_offset(p, "pcpu_hot"), in_hot = member_offset(p, "pcpu_hot", "softirq_pending");
     int64_t stat = percpu_offset(p, "irq_stat"), in_stat = -1; /* x86: until Linux 6.1 */
-    int type = btf__find_by_name_kind(p->btf, "irq_cpustat_t", BTF_KIND_TYPEDEF);
-    if (type > 0)
-        in_stat = offset_in(p, btf__type_by_id(p->btf, (uint32_t)type)->type, "__softirq_pending", 0);
+    uint32_t type = wp_kernel_btf_find(p->types, "irq_cpustat_t", BTF_KIND_TYPEDEF);
+    if (type)
+        in_stat = offset_in(p, wp_kernel_btf_type(p->types, type)->type, "__softirq_pending", 0);
     if (alone >= 0)
         return alone;
     if (hot >= 0 && in_hot >= 0)
@@ -443,15 +438,14 @@ int wp_probe_create(struct wp_probe **probe, const char *left_out, struct wp_err
     if (!p)
         return wp_error_set(err, -ENOMEM, "out of memory");
     libbpf_set_print(NULL); /* it would write to stderr */
-    int rc = wp_kernel_btf_create(&p->types);
+    int rc = wp_kernel_btf_create(&p->types, KERNEL_TYPES);
     if (rc) {
         free(p);
         return rc == -ENOMEM
             ? wp_error_set(err, rc, "out of memory for the kernel's types")
-            : wp_error_set(err, rc,
-                  "this kernel has no BTF (/sys/kernel/btf/vmlinux): it needs CONFIG_DEBUG_INFO_BTF=y; " NO_BPF);
+            : wp_error_set(
+                  err, rc, "this kernel has no BTF (" KERNEL_TYPES "): it needs CONFIG_DEBUG_INFO_BTF=y; " NO_BPF);
     }
-    p->btf = wp_kernel_btf_all(p->types);
     p->left_out = left_out;
     look_at_kernel(p);
     p->left_out = NULL;
