@@ -19,7 +19,7 @@ set -uo pipefail
 top=$(cd "$(dirname "$0")/.." && pwd)
 cd "$top" || exit 1
 jobs=$(nproc)
-unit=(--output-on-failure --label-exclude live -E 'deploy_|machines_|kubernetes_|slurm_|structure_|fault_|fuzz|sanitized_' -j "$jobs")
+unit=(--output-on-failure --label-exclude live -E 'deploy_|machines_|kubernetes_|slurm_|structure_|fault_|fuzz' -j "$jobs")
 
 build() { # FOLDER [OPTION...]: of the preset of that name, else as the options say
   if [ $# = 1 ]; then set -- "$1" --preset "$1"; fi
