@@ -6,6 +6,7 @@
 #include "aggregator/account/exemplar.h"
 #include "aggregator/account/line_sums.h"
 #include "aggregator/account/request_pieces.h"
+#include "aggregator/account/transaction_names.h"
 #include "aggregator/explain/explain.h"
 #include "aggregator/timeline/drop_spans.h"
 #include "storage/report/report.h"
@@ -47,21 +48,17 @@ struct wp_detached {
     uint64_t until_visits;      /* of the fleet: later work is not looked into in this epoch */
 };
 
-/* Names of a pseudo-stack, by node of the aggregate's tree. */
 struct wp_transactions {
-    struct wp_intern *names; /* owned; "web âº postgres on db-1" */
-    struct wp_transaction_name {
-        uint32_t who;      /* in names */
-        uint32_t function; /* frame of the innermost user function of its layer, 0 none */
-    } * by_node;           /* owned */
-    uint32_t node_count, node_room;
+    struct wp_transaction_names names;
     struct wp_intmap slots; /* thread -> place in the aggregate's base */
     /* of the transaction that is being filed */
     char service[32];
     uint32_t port;
     unsigned bucket;
-    struct wp_transaction_sum { /* pieces that are not in the report yet */
-        uint32_t node, category, bucket, port;
+    uint64_t unread_ns;                   /* so much of the time before it was read is yet to be told */
+    uint64_t unread_visits, unread_looks; /* of this epoch: slices and pieces that were looked at for such time */
+    struct wp_transaction_sum {           /* pieces that are not in the report yet */
+        uint32_t node, part, bucket, port;
         uint64_t ns, count;
     } * sums; /* by node; owned */
 };

@@ -19,10 +19,10 @@ static uint64_t by_account(const struct wp_aggregate *aggregate)
     return requests->request_room * sizeof(*requests->requests) + requests->part_room * sizeof(*requests->parts) +
         requests->piece_room * sizeof(*requests->pieces) + lines->node_room * sizeof(*lines->nodes) +
         lines->row_room * sizeof(*lines->rows) + lines->row_node_room * sizeof(*lines->row_node) +
-        lines->frame_room * sizeof(*lines->frame_site) + wp_intern_bytes(transactions->names) +
-        transactions->node_room * sizeof(*transactions->by_node) + wp_intmap_bytes(&transactions->slots) +
-        wp_sample_sums_bytes(&aggregate->sample_sums) + wp_intmap_bytes(&aggregate->detached.nodes) +
-        wp_intmap_bytes(&aggregate->detached.processes) + wp_intmap_bytes(&aggregate->detached.starts.reached[0]) +
+        lines->frame_room * sizeof(*lines->frame_site) + wp_transaction_names_bytes(&transactions->names) +
+        wp_intmap_bytes(&transactions->slots) + wp_sample_sums_bytes(&aggregate->sample_sums) +
+        wp_intmap_bytes(&aggregate->detached.nodes) + wp_intmap_bytes(&aggregate->detached.processes) +
+        wp_intmap_bytes(&aggregate->detached.starts.reached[0]) +
         wp_intmap_bytes(&aggregate->detached.starts.reached[1]);
 }
 

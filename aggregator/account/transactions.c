@@ -14,77 +14,21 @@
 #include <string.h>
 
 #define TRANSACTION_SUMS 1024u
-#define WHO_BYTES 300u /* a longer chain of processes ends there */
+#define BUDGET_SHARE 64u /* of an epoch's: so much may be looked at for time in which requests lay unread */
+#define LOOKS_A_VISIT 8u /* pieces that take as long as a slice */
 
 int wp_transactions_init(struct wp_transactions *transactions)
 {
-    *transactions = (struct wp_transactions){.names = wp_intern_create()};
-    return transactions->names ? 0 : -ENOMEM;
+    *transactions = (struct wp_transactions){0};
+    return wp_transaction_names_init(&transactions->names);
 }
 
 void wp_transactions_fini(struct wp_transactions *transactions)
 {
-    wp_intern_destroy(transactions->names);
-    free(transactions->by_node);
+    wp_transaction_names_fini(&transactions->names);
     wp_intmap_fini(&transactions->slots);
     free(transactions->sums);
     *transactions = (struct wp_transactions){0};
-}
-
-/* "postgres on db-1" of "[postgres]@db-1". */
-static void put_plain(struct wp_buffer *out, const char *frame)
-{
-    size_t size = strlen(frame);
-    const char *host = NULL;
-    for (const char *at = strstr(frame, "]@"); at; at = strstr(at + 1, "]@"))
-        host = at;
-    if (size > 2 && frame[0] == '[' && frame[size - 1] == ']')
-        wp_buffer_printf(out, "%.*s", (int)(size - 2), frame + 1);
-    else if (host && frame[0] == '[' && host[2])
-        wp_buffer_printf(out, "%.*s on %s", (int)(host - frame - 1), frame + 1, host + 2);
-    else
-        wp_buffer_puts(out, frame);
-}
-
-static struct wp_transaction_name name_of(
-    struct wp_transactions *transactions, const struct wp_pathtree *tree, uint32_t node)
-{
-    const struct wp_path_frame *frame = &tree->frames[tree->nodes[node].frame];
-    struct wp_transaction_name name = transactions->by_node[tree->nodes[node].parent];
-    if (frame->style == WP_STYLE_USER)
-        name.function = tree->nodes[node].frame;
-    if (frame->style != WP_STYLE_PROCESS)
-        return name;
-    struct wp_buffer text = {0};
-    const char *below = wp_intern_text(transactions->names, name.who);
-    wp_buffer_printf(&text, "%s%s", below, *below ? " › " : "");
-    put_plain(&text, wp_intern_text(tree->strings, frame->name));
-    if (!text.failed && text.size <= WHO_BYTES) {
-        uint32_t who = wp_intern_id(transactions->names, (const char *)text.data, text.size);
-        name.who = who == UINT32_MAX ? name.who : who;
-    }
-    name.function = 0;
-    wp_buffer_fini(&text);
-    return name;
-}
-
-/* Nodes come after their parents: those that are new since the last time are named in their order. */
-static bool name_nodes(struct wp_transactions *transactions, const struct wp_pathtree *tree)
-{
-    if (WP_ARRAY_FIT(transactions->by_node, transactions->node_room, tree->node_count))
-        return false;
-    for (uint32_t i = transactions->node_count; i < tree->node_count; i++)
-        transactions->by_node[i] = i ? name_of(transactions, tree, i)
-                                     : (struct wp_transaction_name){wp_intern_id(transactions->names, "", 0), 0};
-    transactions->node_count = tree->node_count;
-    return true;
-}
-
-/* Where a CPU was used, or wanted, is said by the process; a wait is said by the function that waits. */
-static bool names_function(enum wp_category category)
-{
-    return category != WP_UNDERSTOOD_FUNCTIONS && category != WP_RUNNING_NOT_SAMPLED && category != WP_SCHEDULER &&
-        category != WP_INVOLUNTARY;
 }
 
 static void name_service(uint32_t port, char name[32])
@@ -94,45 +38,54 @@ static void name_service(uint32_t port, char name[32])
 
 static void put_sum(struct wp_aggregate *aggregate, struct wp_transaction_sum *sum)
 {
-    const struct wp_transactions *transactions = &aggregate->transactions;
-    const struct wp_pathtree *tree = &aggregate->tree;
+    struct wp_transaction_names *names = &aggregate->transactions.names;
     char service[32];
     if (!sum->count)
         return;
-    struct wp_transaction_name name = transactions->by_node[sum->node];
-    const char *what = name.function && names_function(sum->category)
-        ? wp_intern_text(tree->strings, tree->frames[name.function].name)
-        : "";
+    struct wp_transaction_said said = sum->part == WP_PART_UNREAD
+        ? wp_transaction_names_reader(names, &aggregate->tree, sum->node)
+        : wp_transaction_names_top(names, &aggregate->tree, sum->node, (enum wp_category)sum->part);
     name_service(sum->port, service);
     wp_report_transaction_parts(aggregate->delta.report,
-        &(struct wp_transaction_part){
-            service, wp_intern_text(transactions->names, name.who), what, sum->category, sum->bucket, sum->ns},
-        sum->count);
+        &(struct wp_transaction_part){service, said.who, said.what, sum->part, sum->bucket, sum->ns}, sum->count);
     sum->ns = sum->count = 0;
 }
 
-/* Equal pieces of earlier transactions are reported together. */
-static void take_piece(void *context, const struct wp_piece *piece)
+/* Equal pieces of earlier transactions are reported together. False: it is lost. */
+static bool add_piece(struct wp_aggregate *aggregate, const struct wp_piece *piece, uint32_t part)
 {
-    struct wp_aggregate *aggregate = context;
     struct wp_transactions *transactions = &aggregate->transactions;
     const struct wp_pathtree *tree = &aggregate->tree;
-    if (piece->node >= tree->node_count || !name_nodes(transactions, tree))
-        return;
+    if (piece->node >= tree->node_count || !wp_transaction_names_extend(&transactions->names, tree))
+        return false;
     if (!transactions->sums && !(transactions->sums = calloc(TRANSACTION_SUMS, sizeof(*transactions->sums))))
-        return;
-    uint32_t place = piece->node * 31 + transactions->bucket * 7 + piece->category;
+        return false;
+    uint32_t place = piece->node * 31 + transactions->bucket * 7 + part;
     struct wp_transaction_sum *sum = &transactions->sums[place % TRANSACTION_SUMS];
-    if (sum->node != piece->node || sum->category != (uint32_t)piece->category || sum->bucket != transactions->bucket ||
+    if (sum->node != piece->node || sum->part != part || sum->bucket != transactions->bucket ||
         sum->port != transactions->port) {
         put_sum(aggregate, sum);
-        *sum = (struct wp_transaction_sum){.node = piece->node,
-            .category = piece->category,
-            .bucket = transactions->bucket,
-            .port = transactions->port};
+        *sum = (struct wp_transaction_sum){
+            .node = piece->node, .part = part, .bucket = transactions->bucket, .port = transactions->port};
     }
     sum->ns += piece->end_ns - piece->start_ns;
     sum->count++;
+    return true;
+}
+
+static void take_piece(void *context, const struct wp_piece *piece)
+{
+    add_piece(context, piece, piece->category);
+}
+
+static void take_unread(void *context, const struct wp_piece *piece)
+{
+    struct wp_aggregate *aggregate = context;
+    struct wp_transactions *transactions = &aggregate->transactions;
+    uint64_t ns = piece->end_ns - piece->start_ns;
+    aggregate->fleet->visits += !(++transactions->unread_looks % LOOKS_A_VISIT);
+    if (ns <= transactions->unread_ns && add_piece(aggregate, piece, WP_PART_UNREAD))
+        transactions->unread_ns -= ns;
 }
 
 /* What the account of its thread led to; what is explained for it alone serves its window, if that is kept, too. */
@@ -144,6 +97,30 @@ static void tell_pieces(
     if (reply->read_ns < reply->time_ns) /* else the time itself is accounted for elsewhere */
         wp_explained_tell(
             aggregate, &(struct wp_explained){&interval, in, is_window ? reply->arrived_ns : UINT64_MAX}, &sink);
+}
+
+/* A request lay unread: what its reader did meanwhile. That is not asked of what a waking alone may take; and many that
+ * lie behind one another ask for the same time again, which is bounded and takes nothing from the host's budget. */
+static void tell_unread(
+    struct wp_aggregate *aggregate, const struct wp_reply *reply, const struct wp_request_parts *parts)
+{
+    struct wp_transactions *transactions = &aggregate->transactions;
+    const struct wp_explain_options *options = wp_explainer_options(aggregate->explainer);
+    const struct wp_sink sink = {.piece = take_unread, .context = aggregate};
+    const struct wp_interval interval = {aggregate->home, reply->reader, reply->arrived_ns, reply->read_ns};
+    struct wp_fleet *fleet = aggregate->fleet;
+    uint64_t visits = fleet->visits;
+    transactions->unread_ns = reply->read_ns - reply->arrived_ns;
+    if (reply->reader && transactions->unread_ns >= options->fit_ns &&
+        transactions->unread_visits < options->budget / BUDGET_SHARE)
+        wp_explained_tell(aggregate,
+            &(struct wp_explained){&interval, reply->reader == reply->thread ? parts : NULL, UINT64_MAX}, &sink);
+    transactions->unread_visits += fleet->visits - visits;
+    fleet->visits_before += fleet->visits - visits;
+    if (transactions->unread_ns)
+        wp_report_transaction_part(aggregate->delta.report,
+            &(struct wp_transaction_part){
+                transactions->service, "", "", WP_PART_UNREAD, transactions->bucket, transactions->unread_ns});
 }
 
 static void file(struct wp_aggregate *aggregate, const struct wp_reply *reply, const struct wp_request_parts *parts)
@@ -160,9 +137,7 @@ static void file(struct wp_aggregate *aggregate, const struct wp_reply *reply, c
     wp_report_transaction(
         aggregate->delta.report, transactions->service, reply->arrived_ns + (uint64_t)aggregate->real_offset_ns, ns);
     if (reply->arrived_ns < reply->read_ns)
-        wp_report_transaction_part(aggregate->delta.report,
-            &(struct wp_transaction_part){transactions->service, "", "", WP_PART_UNREAD, transactions->bucket,
-                reply->read_ns - reply->arrived_ns});
+        tell_unread(aggregate, reply, parts);
     bool is_window = wp_exemplar_sample_request(aggregate, transactions->service, reply);
     tell_pieces(aggregate, reply, parts, is_window);
 }
@@ -190,6 +165,7 @@ void wp_transactions_expect(struct wp_aggregate *aggregate, uint64_t until_ns)
 {
     const struct wp_messages *messages = &aggregate->timeline->messages;
     wp_request_pieces_clear(&aggregate->requests);
+    aggregate->transactions.unread_visits = 0;
     for (uint32_t i = 0; i < aggregate->base_count; i++)
         aggregate->base[i].requests = 0;
     if (messages->reply_first == messages->reply_end || !find_slots(aggregate))

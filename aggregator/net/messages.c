@@ -285,8 +285,8 @@ static void note_reply(
     struct wp_reply *reply = new_reply(messages);
     bool has_arrived = read->arrived_ns && read->arrived_ns <= read->time_ns && read->arrived_ns > before;
     if (reply)
-        *reply = (struct wp_reply){
-            event->time_ns, read->time_ns, has_arrived ? read->arrived_ns : read->time_ns, event->d, thread};
+        *reply = (struct wp_reply){event->time_ns, read->time_ns, has_arrived ? read->arrived_ns : read->time_ns,
+            event->d, thread, read->thread};
 }
 
 static void add_receive(struct wp_messages *messages, const struct wp_event *event, uint32_t thread, uint64_t others_ns)

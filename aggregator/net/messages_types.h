@@ -58,6 +58,7 @@ struct wp_reply {
     uint64_t read_ns;    /* when the request began to be read: the first read since the send before */
     uint64_t arrived_ns; /* when what that read took had arrived; read_ns when that is not known */
     uint32_t socket, thread;
+    uint32_t reader; /* the thread that began to read it, 0 unknown */
 };
 
 /* Where a thread last sent or received, and when it last did so on a socket other than that. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/facts/code_location.h"
 
+#include "common/code_rank.h"
 #include "storage/report/report_read.h"
 
 #include <stdbool.h>
@@ -8,111 +9,19 @@
 
 #define NAME_BYTES 80u
 
-static bool begins(const char *text, const char *const *with, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (!strncmp(text, with[i], strlen(with[i])))
-            return true;
-    return false;
-}
-
-#define BEGINS(text, list) begins((text), (list), sizeof(list) / sizeof(*(list)))
-
-/* Files of the C library, of what languages need beneath them, and of interpreters. */
-static bool is_runtime_file(const char *base)
-{
-    static const char *const names[] = {"libc.", "libc-", "ld-linux", "ld-musl", "ld-", "libpthread", "libm.", "libm-",
-        "librt", "libdl", "libgcc_s", "libstdc++", "libc++", "linux-vdso", "[vdso]", "libpython", "libjvm", "libruby",
-        "libperl", "libnode", "libgomp", "libasan", "libtsan"};
-    static const char *const programs[] = {"python", "node", "ruby", "perl", "php", "java", "lua"};
-    if (BEGINS(base, names))
-        return true;
-    for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++) {
-        size_t size = strlen(programs[i]);
-        if (!strncmp(base, programs[i], size) && !base[size + strspn(base + size, "0123456789.")])
-            return true;
-    }
-    return false;
-}
-
 /* Of a script's interpreter: which of its own functions runs the program's says nothing. */
 static bool is_interpreter_file(const char *base)
 {
     static const char *const names[] = {"python", "libpython", "ruby", "libruby", "perl", "libperl", "php", "lua"};
-    return BEGINS(base, names);
-}
-
-/* Functions of the languages' own libraries, which lie in the program's file. */
-static bool is_runtime_function(const char *name)
-{
-    static const char *const names[] = {"_start", "__libc_", "_init", "_fini",
-        "std::", "core::", "alloc::", "<std::", "<core::", "<alloc::", "__gnu_cxx::", "__gthread_", "__glibcxx_",
-        "void std::", "__rust_", "rust_begin", "runtime.", "runtime/", "internal/", "sync.", "sync/", "syscall.",
-        "syscall/", "os.", "os/", "io.", "fmt.", "mime/", "compress/", "html/", "text/", "net.", "net/", "bufio.",
-        "time.", "reflect.", "context.", "database/sql", "crypto/", "encoding/", "golang.org/x/",
-        "Builtin:", "Stub:", "Interpreter", "py::<frozen",
-        "LazyCompile:node:", "Function:node:", "JS:node:", "pthread_", "__pthread_", "java.", "jdk.", "sun.",
-        "gvl_acquire"};
-    const char *script = strncmp(name, "py::", 4) ? NULL : strchr(name + 4, ':');
-    if (script)
-        return strstr(script, "/lib/python3") || strstr(script, "<frozen");
-    return BEGINS(name, names) || strstr(name, " node:") || strstr(name, "~node:") || strstr(name, "$$Lambda$");
-}
-
-/* Of code that is made while the program runs names alone say what it is. */
-static bool is_script(const char *name)
-{
-    static const char *const names[] = {"py::", "LazyCompile:", "Function:", "JS:", "Eval:", "Script:"};
-    return BEGINS(name, names);
-}
-
-/* Source files of a language by their ending: where its own library lies, and packages that were installed. */
-static const struct source_kind {
-    const char *ending, *own[2], *packages[2];
-} source_kinds[] = {{".py", {"/lib/python3", "/lib/python3"}, {"/site-packages/", "/dist-packages/"}},
-    {".rb", {"/lib/ruby/", "/lib/ruby/"}, {"/gems/", "/vendor_ruby/"}},
-    {".php", {"/usr/share/php/", "/usr/share/php/"}, {"/vendor/", "/pear/"}},
-    {".pm", {"/perl/5.", "/perl-base/"}, {"/perl5/", "/site_perl/"}},
-    {".pl", {"/perl/5.", "/perl-base/"}, {"/perl5/", "/site_perl/"}},
-    {"js", {"/usr/share/nodejs/", "/usr/share/nodejs/"}, {"/node_modules/", "/node_modules/"}}}; /* .mjs, .cjs too */
-
-static const struct source_kind *source_kind(const char *object)
-{
-    size_t size = strlen(object);
-    for (size_t i = 0; i < sizeof(source_kinds) / sizeof(*source_kinds); i++) {
-        size_t ending = strlen(source_kinds[i].ending);
-        if (size >= ending && !strcmp(object + size - ending, source_kinds[i].ending))
-            return &source_kinds[i];
-    }
-    return NULL;
-}
-
-/* Of code that an interpreter runs the object is its source file. 0: it is none; 1: the language's own, 2: a package
- * that was installed, 3: any other. */
-static unsigned source_rank(const char *object)
-{
-    if (*object == '<')
-        return strncmp(object, "<frozen ", 8) && strncmp(object, "<internal:", 10) ? 3 : 1;
-    if (!strncmp(object, "node:", 5))
-        return 1;
-    const struct source_kind *kind = source_kind(object);
-    if (!kind)
-        return 0;
-    if (strstr(object, kind->packages[0]) || strstr(object, kind->packages[1]))
-        return 2;
-    return strstr(object, kind->own[0]) || strstr(object, kind->own[1]) ? 1 : 3;
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+        if (!strncmp(base, names[i], strlen(names[i])))
+            return true;
+    return false;
 }
 
 unsigned wp_code_location_rank(uint32_t style, const char *name, const char *object)
 {
-    const char *slash = strrchr(object, '/'), *base = slash ? slash + 1 : object;
-    if (style != WP_STYLE_USER || !*name || *name == '[')
-        return 0;
-    if (source_rank(object))
-        return source_rank(object);
-    if (is_runtime_function(name) || (!is_script(name) && is_runtime_file(base)))
-        return 1;
-    return strstr(base, ".so") ? 2 : 3;
+    return style == WP_STYLE_USER ? wp_code_rank(name, object) : 0;
 }
 
 static unsigned rank_of(const struct wp_facts *facts, uint32_t node)
@@ -137,14 +46,14 @@ uint32_t wp_code_location_running(const struct wp_facts *facts, uint32_t node)
     }
     const char *object = own < count ? wp_report_text(facts->report, frames[own].object) : "";
     const char *slash = strrchr(object, '/');
-    if (own >= count || frames[own].style != WP_STYLE_USER || source_rank(object) ||
-        !is_runtime_file(slash ? slash + 1 : object))
+    if (own >= count || frames[own].style != WP_STYLE_USER || wp_code_rank_of_source(object) ||
+        !wp_code_rank_is_runtime(slash ? slash + 1 : object))
         return own;
     while ((node = facts->flame.nodes[node].parent)) {
         uint32_t frame = facts->flame.nodes[node].frame;
         if (frame >= count || frames[frame].style != WP_STYLE_USER)
             break;
-        if (source_rank(wp_report_text(facts->report, frames[frame].object)) || rank_of(facts, node) == 3)
+        if (wp_code_rank_of_source(wp_report_text(facts->report, frames[frame].object)) || rank_of(facts, node) == 3)
             return frame;
     }
     return own;

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SCHEDULER "sched:" /* begins what says who had the CPU */
+
 struct building {
     struct wp_pool *pool;
     const struct wp_report *report;
@@ -19,9 +21,18 @@ struct building {
     size_t service_count;
 };
 
-const char *wp_slow_requests_part(unsigned part)
+const char *wp_slow_requests_does(const struct wp_slow_row *row)
 {
-    return part == WP_PART_UNREAD ? "lies unread in the socket" : wp_category_doing((enum wp_category)part);
+    if (row->part != WP_PART_UNREAD)
+        return wp_category_doing((enum wp_category)row->part);
+    return *row->who ? "leaves the request unread" : "lies unread in the socket";
+}
+
+const char *wp_slow_requests_where(struct wp_pool *pool, const struct wp_slow_row *row, size_t bytes)
+{
+    if (!strncmp(row->what, SCHEDULER, sizeof(SCHEDULER) - 1))
+        return wp_pool_printf(pool, " (%s)", wp_pool_clip(pool, row->what + sizeof(SCHEDULER) - 1, bytes));
+    return *row->what ? wp_pool_printf(pool, " in %s", wp_pool_clip(pool, row->what, bytes)) : "";
 }
 
 static int compare_rows(const void *left, const void *right, void *context)

@@ -11,7 +11,7 @@
 
 struct wp_slow_row {
     const char *who, *what;     /* processes, through whom; the function that waited, "" none */
-    unsigned part;              /* enum wp_category, or WP_PART_UNREAD */
+    unsigned part;              /* enum wp_category, or WP_PART_UNREAD: what its reader did before it read it */
     uint64_t usual_ns, slow_ns; /* of one request, on average */
 };
 
@@ -28,7 +28,9 @@ struct wp_service_fact {
 
 /* Of a report in facts->report: the services with most time first, in the pool. NULL and 0 when there are none. */
 struct wp_service_fact *wp_slow_requests_build(struct wp_pool *pool, const struct wp_facts *facts, size_t *count);
-/* "web › postgres waits for the disk in pread": what a row is, for a sentence or a cell. */
-const char *wp_slow_requests_part(unsigned part);
+/* "waits for the disk" of "web › postgres waits for the disk in pread": what a row's process does, or the request. */
+const char *wp_slow_requests_does(const struct wp_slow_row *row);
+/* Where: " in pread", " (behind [gzip])"; "" where nothing is known. In the pool. */
+const char *wp_slow_requests_where(struct wp_pool *pool, const struct wp_slow_row *row, size_t bytes);
 
 #endif

@@ -42,6 +42,27 @@ static uint32_t string_id(struct parser *p, const char *text, size_t size)
     return b->string_count;
 }
 
+/* "~" is a blank: on=tcp~10.0.0.7:5432 */
+static uint32_t spaced_id(struct parser *p, const char *text, size_t size)
+{
+    char name[256];
+    snprintf(name, sizeof(name), "%.*s", (int)size, text);
+    for (char *at = name; *at; at++)
+        *at = *at == '~' ? ' ' : *at;
+    return string_id(p, name, strlen(name));
+}
+
+static uint32_t object_id(struct parser *p, const char *text, size_t size) /* "@web.py", or nothing */
+{
+    struct wp_batch *b = &p->host->batch;
+    uint32_t path = size > 1 ? string_id(p, text + 1, size - 1) : 0, id = 0;
+    while (id < b->object_count && b->objects[id].path != path)
+        id++;
+    if (path && id == b->object_count)
+        b->objects[b->object_count++].path = path;
+    return path ? id + 1 : 0;
+}
+
 static uint32_t find_name(char *const *names, uint32_t count, const char *name)
 {
     for (uint32_t i = 1; i <= count; i++)
@@ -50,30 +71,28 @@ static uint32_t find_name(char *const *names, uint32_t count, const char *name)
     return 0;
 }
 
-/* "a;b;k:c": user functions a, b, kernel function c, outermost first. */
+/* "a;b@web.py;k:c": user functions a, b of the file web.py, kernel function c, outermost first. */
 static uint32_t stack_id(struct parser *p, const char *text)
 {
     struct wp_batch *b = &p->host->batch;
     uint32_t parent = 0;
     while (*text) {
-        size_t size = strcspn(text, ";");
-        bool is_kernel = !strncmp(text, "k:", 2);
-        uint32_t name = string_id(p, text + 2 * is_kernel, size - 2 * is_kernel), frame = 0, found = 0;
+        size_t size = strcspn(text, ";"), named = strcspn(text, ";@"), skip = strncmp(text, "k:", 2) ? 0 : 2;
+        uint32_t name = spaced_id(p, text + skip, named - skip), frame = 0, found = 0;
+        uint32_t object = object_id(p, text + named, size - named);
         for (uint32_t i = 0; i < b->frame_count && !frame; i++)
-            if (b->frames[i].function == name && b->frames[i].is_kernel == is_kernel)
+            if (b->frames[i].function == name && b->frames[i].is_kernel == !!skip && b->frames[i].object == object)
                 frame = i + 1;
         if (!frame) {
             b->frames[b->frame_count++] =
-                (struct wp_frame_entry){.function = name, .offset = name, .is_kernel = is_kernel};
+                (struct wp_frame_entry){.object = object, .function = name, .offset = name, .is_kernel = !!skip};
             frame = b->frame_count;
         }
         for (uint32_t i = 0; i < b->stack_count && !found; i++)
             if (b->stacks[i].parent == parent && b->stacks[i].frame == frame)
                 found = i + 1;
-        if (!found) {
-            b->stacks[b->stack_count++] = (struct wp_stack_entry){parent, frame};
-            found = b->stack_count;
-        }
+        if (!found)
+            b->stacks[(found = ++b->stack_count) - 1] = (struct wp_stack_entry){parent, frame};
         parent = found;
         text += size + (text[size] == ';');
     }
@@ -170,16 +189,6 @@ static uint32_t syscall_number(const char *name)
     return 0;
 }
 
-/* "on=pipe", "on=tcp~10.0.0.7:5432": what is waited for, "~" is a blank. */
-static uint32_t wait_id(struct parser *p, const char *text)
-{
-    char name[256];
-    snprintf(name, sizeof(name), "%s", text);
-    for (char *at = name; *at; at++)
-        *at = *at == '~' ? ' ' : *at;
-    return string_id(p, name, strlen(name));
-}
-
 /* switch CPU PREV STATE NEXT [SYSCALL] [stack=...] [on=...] [deliberate] [throttled] [elsewhere] [timeout=US]
  * [held=TID] [ran=US] */
 static int parse_switch(struct parser *p, char **w, int n, struct wp_event *e)
@@ -199,7 +208,7 @@ static int parse_switch(struct parser *p, char **w, int n, struct wp_event *e)
         if (!strncmp(w[i], "stack=", 6))
             e->stack = stack_id(p, w[i] + 6);
         else if (!strncmp(w[i], "on=", 3))
-            e->wait = wait_id(p, w[i] + 3);
+            e->wait = spaced_id(p, w[i] + 3, 255);
         else if (!strcmp(w[i], "deliberate"))
             e->flags |= WP_SWITCH_DELIBERATE;
         else if (!strcmp(w[i], "throttled"))
@@ -237,7 +246,7 @@ static int parse_waking(struct parser *p, char **w, int n, struct wp_event *e)
     if (!rc)
         rc = thread_word(p, w[3], &e->other);
     if (!rc && n > 4 && !strncmp(w[n - 1], "on=", 3))
-        e->wait = wait_id(p, w[--n] + 3);
+        e->wait = spaced_id(p, w[--n] + 3, 255);
     if (!rc && n > 4 && !strncmp(w[n - 1], "stream=", 7))
         e->d = (uint32_t)strtoul(w[--n] + 7, NULL, 0);
     if (!rc && n > 4 && !strncmp(w[n - 1], "signal=", 7))
@@ -464,6 +473,7 @@ static int begin_host(struct parser *p, const char *name)
     b->strings = calloc(ROWS, sizeof(*b->strings));
     b->threads = calloc(NAMES, sizeof(*b->threads));
     b->sockets = calloc(NAMES, sizeof(*b->sockets));
+    b->objects = calloc(ROWS, sizeof(*b->objects));
     b->frames = calloc(ROWS, sizeof(*b->frames));
     b->stacks = calloc(ROWS, sizeof(*b->stacks));
     forget_names(p);
@@ -580,6 +590,7 @@ void scenario_fini(struct scenario *scenario)
         free(b->strings);
         free(b->threads);
         free(b->sockets);
+        free(b->objects);
         free(b->frames);
         free(b->stacks);
         free(scenario->hosts[i].name);

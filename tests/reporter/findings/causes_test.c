@@ -12,6 +12,7 @@
 #include "reporter/load/facts_read.h"
 #include "reporter/waits/wait_graph.h"
 #include "storage/report/report.h"
+#include "storage/report/report_transactions.h"
 #include "tests/reporter/sample.h"
 
 #define MS 1000000u
@@ -223,10 +224,40 @@ static void what_an_interpreter_runs(void **state)
     }
 }
 
+/* What makes the slow ones slow is that `who` does not read them, and does `what` meanwhile. */
+static void is_unread(const char *who, const char *what, const char *said)
+{
+    struct wp_facts facts;
+    struct wp_report *report = wp_report_create();
+    bool is_found = false;
+    add(report, "[web];main@web;sleep:epoll_wait", WP_REMOTE_NOT_TRACED, 1000);
+    for (unsigned i = 0; i < 200; i++) {
+        uint64_t ns = (i % 10 ? 1 : 20) * MS;
+        wp_report_transaction(report, "tcp port 80", i, ns);
+        wp_report_transaction_part(
+            report, &(struct wp_transaction_part){"tcp port 80", who, what, WP_PART_UNREAD, wp_latency_bucket(ns), ns});
+    }
+    build(&facts, report);
+    for (size_t i = 0; i < facts.finding_count; i++)
+        is_found |= !strcmp(facts.findings[i].kind, "slow") && strstr(facts.findings[i].sentence, said);
+    assert_true(is_found);
+    wp_facts_fini(&facts);
+}
+
+static void requests_that_lie_unread(void **state)
+{
+    (void)state;
+    is_unread("", "", "the request lies unread in the socket.");
+    is_unread("web", "", "web leaves the request unread.");
+    is_unread("web", "task answer › price", "web leaves the request unread in task answer › price.");
+    is_unread("web", "sched:behind [gzip]", "web leaves the request unread (behind [gzip]).");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_lock), cmocka_unit_test(a_ring), cmocka_unit_test(signals),
         cmocka_unit_test(processes_of_one_name_are_no_circle), cmocka_unit_test(locks_stand_between_threads),
-        cmocka_unit_test(places), cmocka_unit_test(what_an_interpreter_runs)};
+        cmocka_unit_test(places), cmocka_unit_test(what_an_interpreter_runs),
+        cmocka_unit_test(requests_that_lie_unread)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
