@@ -307,7 +307,8 @@ enum wp_loop wp_explain_loop(struct wp_explainer *x, uint32_t thread, uint64_t o
 {
     const struct wp_slice *slice = wp_thread_slice(&x->timeline->threads[thread], ordinal);
     struct wp_loop_cache *cache = &x->loops[thread % WP_LOOP_CACHE];
-    if (!may_go_on(slice) || !slice->syscall)
+    bool is_message = slice->cause == WP_CAUSE_MESSAGE && !(slice->cause_a & WP_POSITION_ACKNOWLEDGES);
+    if ((!may_go_on(slice) && !is_message) || !slice->syscall)
         return WP_LOOP_NONE;
     enum wp_loop loop = is_known(x, cache, thread, ordinal) ? WP_LOOP_ENDED : find_end(x, thread, ordinal, cache);
     if (loop == WP_LOOP_ENDED) {

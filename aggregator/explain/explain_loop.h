@@ -6,6 +6,9 @@
  * what finally ends the loop, provided that the thread had it outstanding: a request without an answer, work handed to
  * another thread, a child. Without that the paper's rule joins sleeps that hardly anything parts. Private to the
  * explanation, but wp_explain_pending().
+ *
+ * Somebody waits for the thread, and requests of others end its sleeps meanwhile: those go on as well, for what it had
+ * outstanding. What it asked for last is not what those others did.
  */
 #include "aggregator/timeline/timeline_types.h"
 
@@ -34,7 +37,7 @@ struct wp_loop_end {
     bool is_guess; /* it is not known when the thread asked for it, but that whom it asks had no time for it before */
 };
 
-/* For what the sleep of this slice went on: what came first of an end, by something that the thread had set going or
+/* For what the sleep of this slice went on, which timed out or which wp_wait_is_for_others(): what came first of an end, by something that the thread had set going or
  * asked for before this one began, of a sleep behind it in the same call, and the read of an answer to what it had
  * asked for before. `*end` is set with ENDED. */
 enum wp_loop wp_explain_loop(struct wp_explainer *x, uint32_t thread, uint64_t slice, struct wp_loop_end *end);

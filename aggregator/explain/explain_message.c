@@ -120,6 +120,23 @@ static bool find_send(
     return is_found && (far->host == x->host || send->time_ns <= x->fleet->hosts[far->host].horizon_ns);
 }
 
+bool wp_wait_is_for_others(struct wp_explainer *x, const struct wp_wait *wait)
+{
+    const struct wp_slice *slice = wait->slice;
+    struct far far;
+    struct wp_send send;
+    if (slice->cause != WP_CAUSE_MESSAGE || slice->cause_a & WP_POSITION_ACKNOWLEDGES || !slice->wake_ns ||
+        !wp_wait_is_choosing(slice) || slice->flags & WP_SLICE_PREEMPTED ||
+        wp_messages_opener(&x->timeline->messages, slice->cause_d) != WP_OPENER_THERE ||
+        !find_far(x, slice->cause_d, slice->cause_a, slice->wake_ns, &far) || !find_send(x, wait, &far, &send))
+        return false;
+    uint32_t process = far.timeline->identities[far.timeline->threads[send.thread].identity].process;
+    for (uint32_t i = 0; i < x->depth; i++)
+        if (x->layers[i].host == far.host && x->layers[i].process == process)
+            return false;
+    return true;
+}
+
 /* --- the sender's time --- */
 
 /* A part of the wait for a thread of the far host, in the clock here. */

@@ -13,6 +13,10 @@ struct wp_wait;
  * that is known it is WP_REMOTE_NOT_TRACED. Times are the present host's, within the wait. */
 void wp_wait_on_message(struct wp_explainer *x, const struct wp_wait *wait, uint64_t from_ns, uint64_t to_ns);
 
+/* Was the message that ended the sleep a request of a process that nobody waits for who is being explained, and the
+ * thread asleep in a call that waits for whatever comes? */
+bool wp_wait_is_for_others(struct wp_explainer *x, const struct wp_wait *wait);
+
 /* [from, to) of a sleep that timed out while an answer was due there. */
 void wp_wait_on_silence(
     struct wp_explainer *x, const struct wp_wait *wait, uint32_t socket, uint64_t from_ns, uint64_t to_ns);

@@ -476,7 +476,8 @@ void wp_explain_sleep(
     wait.start_ns = start_of(x, thread, ordinal);
     struct wp_loop_end loop;
     struct asleep part = {ordinal, from, to, &loop};
-    bool is_unknown = wp_explain_may_go_on(slice) && join_loop(x, &wait, &part);
+    bool may_go_on = wp_explain_may_go_on(slice) || (x->depth > 1 && wp_wait_is_for_others(x, &wait));
+    bool is_unknown = may_go_on && join_loop(x, &wait, &part);
     bool is_doubtful = slice->is_inferred || wait.slice->is_inferred || is_unknown;
     x->doubts += is_doubtful;
     by_cause(x, &wait, from, part.to_ns);
