@@ -282,9 +282,7 @@
       ctx.fillText(Surface.fit(ctx, one.text, one.room), one.x, one.y);
     });
     ctx.globalAlpha = 1;
-    if (this.showLinks) this.visible.forEach(function (row) {
-      if (row.thread >= 0) self.links.drawOwn(ctx, self, row, self.states[row.thread], row.top - top);
-    });
+    if (this.showLinks) this.links.drawOwn(ctx, this, top);
   };
 
   Running.prototype.drawLabels = function (ctx, top) {
@@ -331,10 +329,10 @@
     var alpha = this.isSystem && !row.base && !row.onPath ? 0.5 : 1, edge = strips.line(), middle = strips.line(), thin = ROW / 2 - 2;
     spans.each(list, this.axis, function (x0, x1, i) {
       var state = list.state[i], end = x1 - (x1 - x0 > 3 ? 0.75 : 0);
-      strips.fill(middle, colours[state], x0, end);
+      strips.add(middle, colours[state], x0, end);
       self.drawn++;
       if (state === PLACE.other) return;
-      strips.fill(edge, colours[state], x0, end);
+      strips.add(edge, colours[state], x0, end);
       if (x1 - x0 >= 44 && list.what[i] >= 0) self.addText(data.names[data.sleep_label[list.what[i]]], x0, x1, y + ROW / 2, alpha);
     });
     strips.place(edge, y + 3, thin - 3, alpha);
@@ -360,7 +358,7 @@
     row.lanes.forEach(function (list, lane) {
       var line = strips.line();
       spans.each(list, self.axis, function (x0, x1, i) {
-        strips.fill(line, kinds[row.cpu === undefined ? 0 : self.isNear[self.data.run_thread[list.what[i]]]], x0, x1 - (x1 - x0 > 3 ? 0.75 : 0));
+        strips.add(line, kinds[row.cpu === undefined ? 0 : self.isNear[self.data.run_thread[list.what[i]]]], x0, x1 - (x1 - x0 > 3 ? 0.75 : 0));
         self.drawn++;
         if (height > 10 && x1 - x0 >= 44) self.addText(self.laneText(row, list.what[i]), x0, x1, y + 3 + height / 2, 1);
       });

@@ -29,10 +29,10 @@
     if (before) this.words.set(before);
   };
 
-  // A line more, empty.
+  // A line more, empty, for add() and place().
   Strips.prototype.line = function () {
     if (this.lines === this.image.height) this.room(2 * this.lines);
-    return this.lines++;
+    return {number: this.lines++, colour: null, x0: 0, x1: 0};
   };
 
   Strips.prototype.parse = function (colour) {
@@ -44,7 +44,7 @@
     return {bytes: one, word: new Uint32Array(one.buffer)[0]};
   };
 
-  // For fill(): a colour as the style sheet has it.
+  // For add(): a colour as the style sheet has it.
   Strips.prototype.colour = function (text) {
     var found = this.known.get(text);
     if (!found) this.known.set(text, found = this.parse(text));
@@ -58,11 +58,21 @@
     data[at + 3] = over * 255;
   };
 
-  // From x0 to x1 of the page, in one line; what a rectangle covers of a pixel in part shows in part.
-  Strips.prototype.fill = function (line, colour, x0, x1) {
-    var from = Math.max(0, x0 * this.ratio - this.left), to = Math.min(this.width, x1 * this.ratio - this.left);
-    var first = Math.floor(from), last = Math.floor(to), base = line * this.width;
-    if (to <= from) return;
+  // A rectangle from x0 to x1 of the page; neighbours of one colour that touch are one.
+  Strips.prototype.add = function (line, colour, x0, x1) {
+    if (x0 !== line.x1 || colour !== line.colour) {
+      this.fill(line);
+      line.x0 = x0;
+      line.colour = colour;
+    }
+    line.x1 = x1;
+  };
+
+  // What a rectangle covers of a pixel in part shows in part.
+  Strips.prototype.fill = function (line) {
+    var from = Math.max(0, line.x0 * this.ratio - this.left), to = Math.min(this.width, line.x1 * this.ratio - this.left);
+    var first = Math.floor(from), last = Math.floor(to), base = line.number * this.width, colour = line.colour;
+    if (to <= from || !colour) return;
     if (first === last) {
       this.blend(base + first, colour, to - from);
       return;
@@ -73,9 +83,11 @@
     if (to > last) this.blend(base + last, colour, to - last);
   };
 
-  // A line shall be seen from y on, so high.
+  // A line shall be seen from y on, so high; nothing is added to it after that.
   Strips.prototype.place = function (line, y, height, alpha) {
-    this.pieces.push([line, y, height, alpha]);
+    this.fill(line);
+    line.colour = null;
+    this.pieces.push([line.number, y, height, alpha]);
   };
 
   // Draws what was placed.
