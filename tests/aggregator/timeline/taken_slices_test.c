@@ -49,8 +49,11 @@ static void host_init(struct host *host)
     assert_int_equal(wp_timeline_init(&host->timeline, host->dictionary), 0);
     for (uint64_t i = 1; i <= RUNS; i++) {
         struct wp_event in = {.kind = WP_EVENT_SWITCH, .other = 1, .cpu = 1, .time_ns = 2 * i * STEP_NS};
-        struct wp_event out = {
-            .kind = WP_EVENT_SWITCH, .thread = 1, .cpu = 1, .c = WP_STATE_INTERRUPTIBLE, .time_ns = in.time_ns + STEP_NS};
+        struct wp_event out = {.kind = WP_EVENT_SWITCH,
+            .thread = 1,
+            .cpu = 1,
+            .c = WP_STATE_INTERRUPTIBLE,
+            .time_ns = in.time_ns + STEP_NS};
         wp_timeline_event(&host->timeline, &in);
         wp_timeline_event(&host->timeline, &out);
     }
