@@ -149,12 +149,13 @@ static void put_text(struct wp_buffer *html, const char *before, const char *tex
 
 static void begin_page(struct wp_buffer *html, const struct wp_own_page *page, bool goes_on)
 {
-    char key[WP_OWN_NAME], what[WP_OWN_SELECTOR + 160];
+    char key[WP_OWN_NAME], what[WP_OWN_NAME + 160];
     const char *kind = page->is_thread ? "Thread" : "Process",
                *several = page->others[0] ? page->is_thread ? "s" : "es" : "";
     wp_own_page_key(page, key);
     if (*page->selector)
-        snprintf(what, sizeof(what), "%s of %s", *page->name ? page->name : "Processes", page->selector);
+        snprintf(what, sizeof(what), "%s%s", *page->name ? page->name : "What was selected",
+            strstr(page->selector, "between=") ? ", in an interval" : "");
     else
         snprintf(what, sizeof(what), "%s%s %s %s", kind, several, key + strlen("pid-"), page->name);
     wp_buffer_puts(html, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
@@ -165,6 +166,8 @@ static void begin_page(struct wp_buffer *html, const struct wp_own_page *page, b
         wp_buffer_puts(html, "<meta http-equiv=\"refresh\" content=\"1\">\n");
     put_text(html, "<title>", what, " · Wakepath</title>\n<link rel=\"stylesheet\" href=\"../assets/wakepath.css\">\n");
     put_text(html, "</head>\n<body>\n<main id=\"main\">\n<h1>", what, "</h1>\n");
+    if (*page->selector)
+        put_text(html, "<p><code>", page->selector, "</code></p>\n");
 }
 
 static void put_progress(struct wp_buffer *html, const struct wp_view_jobs *jobs, const struct wp_view_job *job)

@@ -3,7 +3,7 @@
 // an arc over the time that the thread was away. Each kind has its colour and can be switched off.
 (function () {
   'use strict';
-  var wakepath = window.wakepath, view = wakepath.view, MOST = 2000, ARCS = 1500, WIDE = 14, NEAR = 4;
+  var wakepath = window.wakepath, view = wakepath.view, MOST = 2000, MOVING = 400, ARCS = 1500, WIDE = 14, NEAR = 4;
 
   // [key, title, what it is], by enum wp_link_kind; what leads from a thread to itself is read from its sleeps.
   var KINDS = [null, ['waking', 'waking', 'One thread set another going'], ['fork', 'fork', 'A thread made another one'],
@@ -149,9 +149,9 @@
     return places;
   };
 
-  // Draws them, of too many every so many; returns how many of those in sight are not drawn.
+  // Draws them, of too many every so many, of more than a few hundred while the view moves; returns how many of those in sight are not drawn.
   Links.prototype.draw = function (ctx, owner, top, height) {
-    var axis = owner.axis, places = this.inSight(owner, top, height), step = Math.ceil(places.length / MOST), seen = new Set(), self = this;
+    var axis = owner.axis, places = this.inSight(owner, top, height), step = Math.ceil(places.length / (owner.isMoving ? MOVING : MOST)), seen = new Set(), self = this;
     var byKind = KINDS.map(function () {
       return [];
     });
@@ -185,22 +185,40 @@
     ctx.globalAlpha = 1;
   };
 
-  // Arcs over the sleeps of a row that a timer or an interrupt ended, and over preemptions, where there is room for one.
-  Links.prototype.drawOwn = function (ctx, owner, row, list, y) {
-    var axis = owner.axis, self = this, i = Math.max(0, wakepath.traceModel.after(list.start, axis.from) - 1), looked = 0, kind, x0, x1;
+  // Arcs over the sleeps of a row that a timer or an interrupt ended, and over preemptions, where there is room for one: a stroke a kind.
+  Links.prototype.drawOwn = function (ctx, owner, top) {
+    var self = this, firstOwn = this.drawn.length, byKind = KINDS.map(function () {
+      return [];
+    });
+    owner.visible.forEach(function (row) {
+      if (row.thread >= 0) self.addOwn(owner, row, owner.states[row.thread], row.top - top);
+    });
+    this.drawn.slice(firstOwn).forEach(function (arc) {
+      byKind[arc.kind].push(arc);
+    });
+    ctx.lineWidth = 1;
+    byKind.forEach(function (arcs, kind) {
+      if (!arcs.length) return;
+      ctx.strokeStyle = owner.colours['l-' + KINDS[kind][0]];
+      ctx.beginPath();
+      arcs.forEach(function (arc) {
+        ctx.moveTo(arc.x0, arc.floor);
+        ctx.quadraticCurveTo((arc.x0 + arc.x1) / 2, arc.y0 - 7, arc.x1, arc.floor);
+      });
+      ctx.stroke();
+    });
+  };
+
+  Links.prototype.addOwn = function (owner, row, list, y) {
+    var axis = owner.axis, wide = owner.isMoving ? 3 * WIDE : WIDE, i = Math.max(0, wakepath.traceModel.after(list.start, axis.from) - 1), looked = 0, kind, x0, x1;
     if (axis.scale() * (axis.to - axis.from) / Math.max(1, list.start.length) < 0.02) return; // all of them are dust
     for (; i < list.start.length && list.start[i] < axis.to && looked++ < ARCS; i++) {
       kind = list.what[i] < 0 ? 0 : this.ownKind[list.what[i]];
       x0 = axis.x(list.start[i]);
       x1 = axis.x(list.end[i]);
-      if (!kind || this.off.has(kind) || x1 - x0 < WIDE) continue;
-      ctx.strokeStyle = owner.colours['l-' + KINDS[kind][0]];
-      ctx.lineWidth = 1;
-      ctx.beginPath();
-      ctx.moveTo(x0, y + row.height - 5);
-      ctx.quadraticCurveTo((x0 + x1) / 2, y - 3, x1, y + row.height - 5);
-      ctx.stroke();
-      self.drawn.push({own: true, kind: kind, thread: row.thread, start: list.start[i], end: list.end[i], x0: x0, x1: x1, y0: y + 4, y1: y + 4});
+      if (!kind || this.off.has(kind) || x1 - x0 < wide) continue;
+      this.drawn.push({own: true, kind: kind, thread: row.thread, start: list.start[i], end: list.end[i], x0: x0, x1: x1, y0: y + 4, y1: y + 4,
+        floor: y + row.height - 5});
     }
   };
 

@@ -57,15 +57,15 @@
     });
   }
 
+  function isReady(one) {
+    return (wakepath.payloads.own || []).indexOf(one) >= 0;
+  }
+
   function putLinks(place, one, name) {
-    var ready = (wakepath.payloads.own || []).indexOf(one) >= 0;
-    if (!ready && !wakepath.payloads.served)
-      putCommand(place, 'Its pages were not made with the recording. This command makes them when they are asked for:', command());
-    else
-      putTabs(place, function (tab) {
-        return ready ? 'store/~own-' + one + '.html' + (tab ? '#page=' + tab : '')
-          : '~own/' + one + '?name=' + encodeURIComponent(name || '') + (tab ? '&page=' + tab : '');
-      });
+    putTabs(place, function (tab) {
+      return isReady(one) ? 'store/~own-' + one + '.html' + (tab ? '#page=' + tab : '')
+        : '~own/' + one + '?name=' + encodeURIComponent(name || '') + (tab ? '&page=' + tab : '');
+    });
   }
 
   // The selector's terms but for an interval; a comma in a value stands behind a backslash.
@@ -117,18 +117,37 @@
     });
   }
 
+  // Of a process and a thread of it; one command makes the pages of both.
+  function putKinds(place, what, name) {
+    var missing = [];
+    [['pid', 'Process '], ['tid', 'Thread ']].forEach(function (kind) {
+      var one = kind[0] + '-' + what[kind[0]];
+      if (!what[kind[0]]) return;
+      if (!isReady(one) && !wakepath.payloads.served) {
+        missing.push(kind);
+        return;
+      }
+      add(place, 'h2', kind[1] + what[kind[0]] + name);
+      putLinks(place, one, what.name);
+      putTogether(place, kind[0], what[kind[0]]);
+      if (what.between) putInterval(place, kind[0] + '=' + what[kind[0]], what.between, what.name);
+    });
+    if (!missing.length) return;
+    add(place, 'h2', missing.map(function (kind, i) {
+      return (i ? kind[1].toLowerCase() : kind[1]) + what[kind[0]] + (i ? '' : name);
+    }).join(', '));
+    putCommand(place, (missing.length > 1 ? 'Their' : 'Its') + ' pages were not made with the recording. This command makes them when they are asked for:', command());
+    if (what.between) missing.forEach(function (kind) {
+      putInterval(place, kind[0] + '=' + what[kind[0]], what.between, what.name);
+    });
+  }
+
   function show(what) {
     var old = document.querySelector('dialog.own'), box = document.createElement('dialog'), name = what.name ? ' ' + what.name : '';
     if (old) old.close();
     box.className = 'keys own';
     box.setAttribute('aria-label', 'Pages of its own');
-    [['pid', 'Process '], ['tid', 'Thread ']].forEach(function (kind) {
-      if (!what[kind[0]]) return;
-      add(box, 'h2', kind[1] + what[kind[0]] + name);
-      putLinks(box, kind[0] + '-' + what[kind[0]], what.name);
-      putTogether(box, kind[0], what[kind[0]]);
-      if (what.between) putInterval(box, kind[0] + '=' + what[kind[0]], what.between, what.name);
-    });
+    putKinds(box, what, name);
     if (what.selector) putInterval(box, what.selector, what.between, '');
     putAny(box, what);
     if (what.flame) add(add(box, 'p', ''), 'a', 'Where' + name + ' stands in this flame').href = what.flame;

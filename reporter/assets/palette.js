@@ -10,7 +10,19 @@
   var NAMES = ['run', 'sleep', 'both', 'run-script', 'sleep-script', 'both-script', 'process', 'io', 'net', 'sched', 'wait', 'unaccounted', 'worse', 'worse-weak',
     'better', 'better-weak', 'same'];
 
+  // Read once for each look of the page: a style sheet is slow to ask, and a drawing asks before each frame.
+  var last = null;
+  ['wakepath-theme', 'wakepath-print'].forEach(function (change) {
+    document.addEventListener(change, function () {
+      last = null;
+    });
+  });
+
   function read() {
+    return last || (last = readStyle());
+  }
+
+  function readStyle() {
     var style = window.getComputedStyle(document.documentElement);
     var palette = {};
     NAMES.map(function (name) {

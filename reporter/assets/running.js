@@ -25,6 +25,7 @@
     this.processors = wakepath.ops.processors(data);
     this.places = wakepath.ops.places(data);
     this.links = new wakepath.Links(data);
+    this.strips = new wakepath.Strips();
     this.onPaths = new Set(data.path_thread);
     this.prepare();
     this.folded = new Set(this.processors.length > CROWD ? ['cpus'] : []);
@@ -235,7 +236,7 @@
   // --- drawing ---
 
   Running.prototype.draw = function (ctx, width, height, top) {
-    var self = this, began = performance.now();
+    var self = this;
     ctx.save();
     ctx.beginPath();
     ctx.rect(this.axis.gutter, 0, width, height);
@@ -249,22 +250,39 @@
       ctx.fillRect(self.axis.gutter, row.top - top + row.height - 1, width, 1);
     });
     this.stateColours = STATES.map(function (state) {
-      return self.colours[state[2]];
+      return self.strips.colour(self.colours[state[2]]);
     });
     this.undrawn = this.showLinks ? this.links.draw(ctx, this, top, height) : 0;
     this.drawn += this.showLinks ? this.links.drawn.length : 0;
-    this.visible.forEach(function (row) {
-      var y = row.top - top;
-      if (row.thread >= 0) self.drawStates(ctx, row, y);
-      else if (row.isBusy) self.drawBusy(ctx, row, y);
-      else if (row.lanes) self.drawLanes(ctx, row, y);
-    });
+    this.drawRows(ctx, top);
     this.drawMarked(ctx, top);
     ctx.restore();
     this.drawLabels(ctx, top);
-    this.frameMs = performance.now() - began;
-    this.links.count(this.undrawn);
+    if (!this.isMoving) this.links.count(this.undrawn);
     wakepath.ready('running:' + this.drawn);
+  };
+
+  // Rectangles of all rows at once, then what is written on them and arcs over them.
+  Running.prototype.drawRows = function (ctx, top) {
+    var self = this;
+    this.strips.begin(this.axis.gutter, this.axis.width, ctx.getTransform().a);
+    this.texts = [];
+    this.visible.forEach(function (row) {
+      var y = row.top - top;
+      if (row.thread >= 0) self.stripStates(row, y);
+      else if (row.isBusy) self.drawBusy(ctx, row, y);
+      else if (row.lanes) self.stripLanes(row, y);
+    });
+    this.strips.draw(ctx);
+    ctx.font = '10.5px ' + this.colours.font;
+    ctx.textBaseline = 'middle';
+    ctx.fillStyle = this.colours['frame-ink'];
+    this.texts.forEach(function (one) {
+      ctx.globalAlpha = one.alpha;
+      ctx.fillText(Surface.fit(ctx, one.text, one.room), one.x, one.y);
+    });
+    ctx.globalAlpha = 1;
+    if (this.showLinks) this.links.drawOwn(ctx, this, top);
   };
 
   Running.prototype.drawLabels = function (ctx, top) {
@@ -299,36 +317,34 @@
     ctx.textAlign = 'left';
   };
 
-  Running.prototype.drawText = function (ctx, text, x0, x1, y) {
+  Running.prototype.addText = function (text, x0, x1, y, alpha) {
     var left = Math.max(x0, this.axis.gutter);
-    if (x1 - left < 44 || !text) return;
-    ctx.font = '10.5px ' + this.colours.font;
-    ctx.textBaseline = 'middle';
-    ctx.fillStyle = this.colours['frame-ink'];
-    ctx.fillText(Surface.fit(ctx, text, x1 - left - 8), left + 4, y);
+    if (x1 - left >= 44 && text) this.texts.push({text: text, room: x1 - left - 8, x: left + 4, y: y, alpha: alpha});
   };
 
   // What a thread did, by colour: full rows for what ran, waited for a processor, a device, a lock, a message or the time; a thin line
   // for waits for other threads. Paler where no control path ever held it.
-  Running.prototype.drawStates = function (ctx, row, y) {
-    var self = this, list = this.states[row.thread], colours = this.stateColours, data = this.data, filler = new spans.Filler(ctx);
-    ctx.globalAlpha = this.isSystem && !row.base && !row.onPath ? 0.5 : 1;
+  Running.prototype.stripStates = function (row, y) {
+    var self = this, list = this.states[row.thread], colours = this.stateColours, data = this.data, strips = this.strips;
+    var alpha = this.isSystem && !row.base && !row.onPath ? 0.5 : 1, edge = strips.line(), middle = strips.line(), thin = ROW / 2 - 2;
     spans.each(list, this.axis, function (x0, x1, i) {
-      var state = list.state[i], thin = state === PLACE.other;
-      filler.add(colours[state], x0, x1 - (x1 - x0 > 3 ? 0.75 : 0), y + (thin ? ROW / 2 - 2 : 3), thin ? 3 : ROW - 7);
+      var state = list.state[i], end = x1 - (x1 - x0 > 3 ? 0.75 : 0);
+      strips.add(middle, colours[state], x0, end);
       self.drawn++;
-      if (thin || x1 - x0 < 44 || list.what[i] < 0) return;
-      filler.flush();
-      self.drawText(ctx, data.names[data.sleep_label[list.what[i]]], x0, x1, y + ROW / 2);
+      if (state === PLACE.other) return;
+      strips.add(edge, colours[state], x0, end);
+      if (x1 - x0 >= 44 && list.what[i] >= 0) self.addText(data.names[data.sleep_label[list.what[i]]], x0, x1, y + ROW / 2, alpha);
     });
-    filler.flush();
-    ctx.globalAlpha = 1;
-    if (this.showLinks) this.links.drawOwn(ctx, this, row, list, y);
+    strips.place(edge, y + 3, thin - 3, alpha);
+    strips.place(middle, y + thin, 3, alpha);
+    strips.place(edge, y + thin + 3, ROW - 7 - thin, alpha);
   };
 
-  Running.prototype.laneColour = function (row, what) {
-    if (row.cpu === undefined) return this.colours[KINDS[row.op][2]];
-    return this.colours[this.isNear[this.data.run_thread[what]] ? 'cat-understood_functions' : 'cat-other_path'];
+  // Of a place one; of a processor those of threads that no control path held, and of others.
+  Running.prototype.laneColours = function (row) {
+    return (row.cpu === undefined ? [KINDS[row.op][2]] : ['cat-other_path', 'cat-understood_functions']).map(function (name) {
+      return this.strips.colour(this.colours[name]);
+    }, this);
   };
 
   Running.prototype.laneText = function (row, what) {
@@ -337,24 +353,22 @@
   };
 
   // Of a processor whoever ran there; of a place its operations, in lanes where several were under way.
-  Running.prototype.drawLanes = function (ctx, row, y) {
-    var self = this, height = (row.height - 7) / row.lanes.length, filler = new spans.Filler(ctx);
+  Running.prototype.stripLanes = function (row, y) {
+    var self = this, height = (row.height - 7) / row.lanes.length, strips = this.strips, kinds = this.laneColours(row);
     row.lanes.forEach(function (list, lane) {
+      var line = strips.line();
       spans.each(list, self.axis, function (x0, x1, i) {
-        filler.add(self.laneColour(row, list.what[i]), x0, x1 - (x1 - x0 > 3 ? 0.75 : 0), y + 3 + lane * height,
-          Math.max(2, height - (row.lanes.length > 1 ? 1 : 0)));
+        strips.add(line, kinds[row.cpu === undefined ? 0 : self.isNear[self.data.run_thread[list.what[i]]]], x0, x1 - (x1 - x0 > 3 ? 0.75 : 0));
         self.drawn++;
-        if (height <= 10 || x1 - x0 < 44) return;
-        filler.flush();
-        self.drawText(ctx, self.laneText(row, list.what[i]), x0, x1, y + 3 + height / 2);
+        if (height > 10 && x1 - x0 >= 44) self.addText(self.laneText(row, list.what[i]), x0, x1, y + 3 + height / 2, 1);
       });
+      strips.place(line, y + 3 + lane * height, Math.max(2, height - (row.lanes.length > 1 ? 1 : 0)), 1);
     });
-    filler.flush();
   };
 
   // How many threads ran at once, of those that are in the window.
   Running.prototype.drawBusy = function (ctx, row, y) {
-    var busy = this.busy, gutter = this.axis.gutter, floor = y + BUSY - 4, height = BUSY - 10, filler = new spans.Filler(ctx), colour = this.stateColours[PLACE.cpu];
+    var busy = this.busy, gutter = this.axis.gutter, floor = y + BUSY - 4, height = BUSY - 10, filler = new spans.Filler(ctx), colour = this.colours[STATES[PLACE.cpu][2]];
     spans.eachDepth(busy, this.axis, function (x0, x1, count) {
       x0 = Math.max(gutter, x0);
       filler.add(colour, x0, Math.max(x1, x0 + 0.5), floor - height * count / busy.most, height * count / busy.most);

@@ -4,6 +4,7 @@
 (function () {
   'use strict';
 
+  var widths = new Map(); // the mean of a character, by font
   var PAPER = 1100, SHEETS = 24; // pixels of a drawing on one page of paper, where it is made to fit, and pages at most
 
   // acts: draw(ctx, width, height, top), hover(x, y, event), leave(), click(x, y, event), drag(dx, dy), press(x, y, event): whether
@@ -208,11 +209,9 @@
 
   // As much of `text` as fits into `room` pixels, by the mean width of a character in the font in use.
   Surface.fit = function (ctx, text, room) {
-    if (ctx.font !== Surface.font) {
-      Surface.font = ctx.font;
-      Surface.charWidth = ctx.measureText('abcdefghijklmnopqrstuvwxyz_:[]0123456789').width / 40;
-    }
-    var most = Math.floor(room / Surface.charWidth);
+    var wide = widths.get(ctx.font);
+    if (!wide) widths.set(ctx.font, wide = ctx.measureText('abcdefghijklmnopqrstuvwxyz_:[]0123456789').width / 40);
+    var most = Math.floor(room / wide);
     if (text.length <= most) return text;
     return most < 3 ? '' : text.slice(0, most - 1) + '…';
   };

@@ -3,7 +3,7 @@
 (function () {
   'use strict';
   var wakepath = window.wakepath, units = wakepath.units;
-  var HEIGHT = 24;
+  var HEIGHT = 24, ROOM = 150; // pixels in which any number fits
 
   function TimeAxis(length, gutter, changed) {
     this.length = Math.max(1, length);
@@ -86,7 +86,7 @@
       ctx.fillRect(x, HEIGHT - 5, 1, height);
       ctx.fillStyle = colours.muted;
       var text = units.moment(at, step);
-      if (x + 4 + ctx.measureText(text).width <= width) ctx.fillText(text, x + 4, HEIGHT / 2); // half a number is a wrong one
+      if (x + ROOM <= width || x + 4 + ctx.measureText(text).width <= width) ctx.fillText(text, x + 4, HEIGHT / 2); // half a number is a wrong one
     }
     ctx.fillStyle = colours.line;
     ctx.fillRect(0, HEIGHT - 1, width, 1);

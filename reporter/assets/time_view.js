@@ -4,7 +4,7 @@
   'use strict';
   var wakepath = window.wakepath, view = wakepath.view, units = wakepath.units, palette = wakepath.palette;
   var Surface = wakepath.Surface, TimeAxis = wakepath.TimeAxis;
-  var BURST = 900; // ms in which changes are one step back
+  var BURST = 900, REST = 160; // ms in which changes are one step back; after which a view that moved stands still
 
   // A view calls TimeView.call(this, data, gutter, kinds), makes its layout, then start(); it has draw(), hover(), click(), cut().
   // It draws rows of those kinds ("piece", "run", "sleep").
@@ -15,7 +15,7 @@
     this.shift = 0; // what addresses call 0, in ns of this data
     this.blanks = blanks(data, kinds);
     this.axis = new TimeAxis(data.length, gutter, function () {
-      self.changed();
+      self.moved();
     });
   }
 
@@ -95,11 +95,12 @@
         self.axis.width = width;
         self.colours = palette.read();
         self.drawn = 0;
+        self.move(top);
         self.drawBlanks(ctx, height);
         self.draw(ctx, width, height, top);
         self.axis.draw(ctx, self.colours, width, 4);
         self.brush.draw(ctx, self.colours, height);
-        self.range.textContent = units.duration(self.axis.to - self.axis.from) + ' in sight';
+        self.tellRange();
       },
       hover: function (x, y, event) {
         self.hover(x, y, event);
@@ -171,9 +172,49 @@
     });
   };
 
+  // Another stretch is in sight. The address follows at once where that is a step, else when the view stands still: browsers bound
+  // how often it may change.
+  TimeView.prototype.moved = function () {
+    if (this.isRestoring || !(Date.now() - this.lastChange < BURST)) {
+      this.changed();
+      return;
+    }
+    this.lastChange = Date.now();
+    this.isUnwritten = true;
+    this.surface.paint();
+    this.settle();
+  };
+
+  // When a movement is over the address says where, and the view is painted once more, with all that it has.
+  TimeView.prototype.settle = function () {
+    var self = this;
+    window.clearTimeout(this.resting);
+    this.resting = window.setTimeout(function () {
+      if (self.isUnwritten) self.changed();
+      else self.surface.paint();
+    }, REST);
+  };
+
+  // The tools are laid out anew for it: while the view moves ten times a second at most.
+  TimeView.prototype.tellRange = function () {
+    var now = performance.now();
+    if (this.isMoving && now - this.lastTold < 100) return;
+    this.lastTold = now;
+    this.range.textContent = units.duration(this.axis.to - this.axis.from) + ' in sight';
+  };
+
+  // Whether this frame is one of a movement.
+  TimeView.prototype.move = function (top) {
+    var place = [this.axis.from, this.axis.to, top].join();
+    this.isMoving = !this.surface.onPaper && Boolean(this.lastPlace) && place !== this.lastPlace;
+    this.lastPlace = place;
+    if (this.isMoving) this.settle();
+  };
+
   TimeView.prototype.changed = function () {
-    var state = {}, whole = this.axis.from === 0 && this.axis.to === this.axis.length, now = Date.now(), isStep = !(now - this.lastChange < BURST);
+    var state = {}, whole = this.axis.from === 0 && this.axis.to === this.axis.length, now = Date.now(), isStep = !this.isUnwritten && !(now - this.lastChange < BURST);
     if (!this.isRestoring) this.lastChange = now;
+    this.isUnwritten = false;
     if (!whole) {
       state.from = Math.round(this.axis.from - this.shift);
       state.to = Math.round(this.axis.to - this.shift);

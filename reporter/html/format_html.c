@@ -136,7 +136,7 @@ static void put_scripts(struct writer *writer)
     static const char *const chrono[] = {
         "time_axis.js", "brush.js", "time_view.js", "trace_model.js", "stretch.js", "chronology.js", NULL};
     static const char *const running[] = {"time_axis.js", "brush.js", "time_view.js", "trace_model.js", "states.js",
-        "spans.js", "links.js", "ops.js", "timeline_rows.js", "stretch.js", "running.js", NULL};
+        "spans.js", "strips.js", "links.js", "ops.js", "timeline_rows.js", "stretch.js", "running.js", NULL};
     const char *view = writer->display->view;
     bool is_flame = view && (!strcmp(view, "flame") || !strcmp(view, "difference"));
     bool is_behind = view && !strcmp(view, "behind");

@@ -292,7 +292,7 @@ static int put_scripts(struct writer *writer, struct wp_error *err)
         "folding.js", "tip.js", "surface.js", "flame_model.js", "flame_times.js", "flame_hosts.js", "flame_exemplar.js",
         "stretch.js", "flame_folds.js", "flame_save.js", "flame_drop.js", "flame.js", "flame_sums.js", "figure.js",
         "rows.js", "behind.js", "time_axis.js", "brush.js", "time_view.js", "trace_model.js", "states.js",
-        "chronology.js", "spans.js", "links.js", "ops.js", "timeline_rows.js", "running.js"};
+        "chronology.js", "spans.js", "strips.js", "links.js", "ops.js", "timeline_rows.js", "running.js"};
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
         put_script(writer, names[i]);
     int rc = put_data(writer, wp_view_data_flame, err);

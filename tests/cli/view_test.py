@@ -183,6 +183,11 @@ class View(unittest.TestCase):
             browser.evaluate("wakepath.chronology.brush.mark(0, wakepath.chronology.data.length / 2, true)")
             browser.evaluate("Array.from(document.querySelectorAll('section.brushed button')).find(b => b.textContent.startsWith('Pages of it')).click()")
             command = browser.wait("document.querySelector('dialog.own pre') && document.querySelector('dialog.own pre').textContent")
+            browser.evaluate("document.querySelector('dialog.own').close()")
+            browser.wait("!document.querySelector('dialog.own')")
+            browser.evaluate("wakepath.own({pid: 999, tid: 998, name: 'gone'})")
+            heads = browser.wait("document.querySelector('dialog.own h2') && Array.from(document.querySelectorAll('dialog.own h2, dialog.own pre')).map(e => e.textContent)")
+            self.assertEqual(heads, ["Process 999 gone, thread 998", f"wakepath view {self.dir}"])
             self.assertRegex(command, rf"^wakepath view {self.dir} --aggregate interval=pid=1000,between=\d{{19}}-\d{{19}}$")
 
     def test_several_as_one(self):

@@ -47,28 +47,48 @@ class Timeline(unittest.TestCase):
         self.open("many")
         self.assertLessEqual(os.path.getsize(self.sites["many"][7:] + "../system-data.js"), 24 << 20)
         found = browser.evaluate(f"""(function () {{
-          var view = {VIEW}, looked = 0, most = 0, depths = 0, height = view.surface.height, drawn = new Set(), each = wakepath.spans.each, frames = [];
+          var view = {VIEW}, looked = 0, most = 0, depths = 0, height = view.surface.height, drawn = new Set(), each = wakepath.spans.each, calls = 0, busiest = 0;
+          ['fillRect', 'stroke', 'fillText', 'drawImage'].forEach(function (name) {{
+            var own = CanvasRenderingContext2D.prototype[name];
+            CanvasRenderingContext2D.prototype[name] = function () {{ calls++; return own.apply(this, arguments); }};
+          }});
           wakepath.spans.each = function () {{ var n = each.apply(this, arguments); looked += n; return n; }};
           for (var top = 0; top < view.total; top += height) {{
-            looked = 0;
+            looked = calls = 0;
             view.surface.stage.scrollTop = top;
             view.surface.paintNow();
             most = Math.max(most, looked);
-            frames.push(view.frameMs);
+            busiest = Math.max(busiest, calls);
             view.visible.forEach(function (row) {{ if (row.thread >= 0) drawn.add(row.thread); }});
           }}
           wakepath.spans.each = each;
           wakepath.spans.eachDepth(view.busy, view.axis, function () {{ depths++; }});
-          frames.sort(function (a, b) {{ return a - b; }});
           return {{threads: drawn.size, depths: depths, cpus: view.rows.filter(function (r) {{ return r.cpu !== undefined; }}).length, most: most,
             places: view.rows.filter(function (r) {{ return r.op; }}).length, slices: view.data.run_start.length + view.data.sleep_start.length,
-            median: frames[frames.length >> 1], worst: frames[frames.length - 1]}}; }})()""")
-        print(f"{found['slices']} runs and sleeps, {found['threads']} threads: frame {found['median']:.1f} ms, worst {found['worst']:.1f} ms, "
+            busiest: busiest}}; }})()""")
+        print(f"{found['slices']} runs and sleeps, {found['threads']} threads: {found['busiest']} calls of the canvas a frame, "
               f"{found['most']} intervals looked at", file=sys.stderr)
         self.assertEqual((found["threads"], found["cpus"], found["places"]), (2000, 8, 8))
         self.assertEqual(found["slices"], 1000000)
         self.assertLess(found["most"], 200000)
+        self.assertLess(found["busiest"], 1500, "rows are composed, not drawn a rectangle at a time")
         self.assertLess(found["depths"], 3000, "how many ran at once is painted once a pixel")
+        self.assertEqual(browser.faults(), [])
+
+    def test_a_moving_view_draws_fewer_links_and_all_at_rest(self):
+        """The address, too, follows when the view stands still."""
+        browser = self.browser
+        self.open("many")
+        self.assertTrue(browser.wait(f"{VIEW}.links.drawn.length > 1000"))
+        moving = browser.evaluate(f"""(function () {{ var view = {VIEW};
+          view.surface.stage.scrollTop = 1000;
+          view.surface.paintNow();
+          return view.links.drawn.filter(function (line) {{ return !line.own; }}).length; }})()""")
+        self.assertLessEqual(moving, 400)
+        self.assertGreater(moving, 100)
+        self.assertTrue(browser.wait(f"{VIEW}.links.drawn.length > 1000"))
+        browser.evaluate(f"for (var i = 0; i < 5; i++) {VIEW}.axis.zoom(600, 1.5)")
+        self.assertTrue(browser.wait(f"location.hash.indexOf('to=' + Math.round({VIEW}.axis.to - {VIEW}.shift)) > 0"))
         self.assertEqual(browser.faults(), [])
 
     def test_a_click_on_a_link_goes_to_its_other_end(self):
