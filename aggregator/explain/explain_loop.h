@@ -37,9 +37,9 @@ struct wp_loop_end {
     bool is_guess; /* it is not known when the thread asked for it, but that whom it asks had no time for it before */
 };
 
-/* For what the sleep of this slice went on, which timed out or which wp_wait_is_for_others(): what came first of an end, by something that the thread had set going or
- * asked for before this one began, of a sleep behind it in the same call, and the read of an answer to what it had
- * asked for before. `*end` is set with ENDED. */
+/* For what the sleep of this slice went on, which timed out or which wp_wait_is_for_others(): what came first of an
+ * end, by something that the thread had set going or asked for before this one began, of a sleep behind it in the same
+ * call, and the read of an answer to what it had asked for before. `*end` is set with ENDED. */
 enum wp_loop wp_explain_loop(struct wp_explainer *x, uint32_t thread, uint64_t slice, struct wp_loop_end *end);
 
 /* The paper's rule: the start of the first, and the last, of the sleeps that are joined with this one. */
