@@ -109,6 +109,7 @@ class StallTest(unittest.TestCase):
             self.until("it lives again", lambda port=port: ask(port, "/livez")[0] == 200)
             self.until("signs of life again", lambda supervisor=supervisor: self.signs(supervisor))
         for process, _, supervisor in reversed(daemons):
+            self.rest(supervisor) # which has room for ten words (net.unix.max_dgram_qlen), and a service waits for none
             process.terminate()
             self.assertEqual(process.wait(150), 0)
             self.assertEqual(self.rest(supervisor).count(b"STOPPING=1"), 1, "systemctl shows that it is ending")
