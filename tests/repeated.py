@@ -71,7 +71,8 @@ def main():
         results.see(line)
         print(line, end="", flush=True)
     status = runner.wait()
-    return status or (8 if results.finish(summary, build) else 0)
+    is_late = results.finish(summary, build)
+    return status or (8 if is_late else 0)
 
 
 if __name__ == "__main__":
