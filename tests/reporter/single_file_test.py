@@ -113,7 +113,7 @@ class SingleFile(unittest.TestCase):
         self.assertTrue(browser.open("file://" + file))
         self.assertEqual(browser.evaluate("document.querySelector('main > section:not([hidden]) h1').textContent"), "v3 against v1")
         self.assertIn("longer", browser.evaluate("document.querySelector('main > section:not([hidden]) .findings').textContent"))
-        self.assertGreater(browser.evaluate("window.wakepath.flame.drawn"), 3)
+        self.assertTrue(browser.wait("window.wakepath.flame.drawn > 3"))
         self.assertTrue(browser.evaluate("window.wakepath.flame.differs"))
         browser.evaluate("location.hash = '#page=flame'")
         self.assertTrue(browser.wait("window.wakepath.flame.differs === false && window.wakepath.flame.drawn > 3"))
