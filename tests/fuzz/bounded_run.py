@@ -38,7 +38,7 @@ def fuzz(folder, name, seconds, found, artifacts):
 def main():
     parser = argparse.ArgumentParser(description="Runs the fuzzers for a bounded time.")
     parser.add_argument("folder")
-    parser.add_argument("--seconds", type=int, default=4)
+    parser.add_argument("--seconds", type=int, default=2)
     parser.add_argument("--found")
     parser.add_argument("targets", nargs="*")
     given = parser.parse_intermixed_args()
