@@ -56,24 +56,33 @@ def fish(line):
     return [one.split("\t")[0] for one in done.stdout.splitlines()]
 
 
-def zsh(line):
-    """Types the line and a tab in a real zsh and reads what it shows."""
-    master, slave = pty.openpty()
-    process = subprocess.Popen(["zsh", "-f", "-i"], stdin=slave, stdout=slave, stderr=slave, close_fds=True,
-                               start_new_session=True, env={"PATH": os.environ["PATH"], "TERM": "dumb", "HOME": "/nonexistent"})
-    os.close(slave)
-    setup = (f"PS1='>> '; fpath=({MADE}/completion/zsh $fpath); autoload -Uz compinit; compinit -u -D; LISTMAX=1000; "
-             "setopt AUTO_LIST NO_BEEP; unsetopt AUTO_MENU LIST_AMBIGUOUS; COLUMNS=200 LINES=500; print rea''dy\n")
-    try:
-        os.write(master, setup.encode())
-        collect(master, lambda text: "ready" in text)
-        os.write(master, (line + "\t\t").encode())
-        text = collect(master, lambda text: False, quiet_s=1.5)
-    finally:
-        process.kill()
-        process.wait()
-        os.close(master)
-    return text
+class Zsh:
+    """A real one, started once: it reads long what it can complete."""
+
+    def __init__(self):
+        self.master, slave = pty.openpty()
+        self.process = subprocess.Popen(["zsh", "-f", "-i"], stdin=slave, stdout=slave, stderr=slave, close_fds=True,
+                                        start_new_session=True, env={"PATH": os.environ["PATH"], "TERM": "dumb", "HOME": "/nonexistent"})
+        os.close(slave)
+        self.command(f"PS1='>> '; fpath=({MADE}/completion/zsh $fpath); autoload -Uz compinit; compinit -u -D; LISTMAX=1000; "
+                     "setopt AUTO_LIST NO_BEEP; unsetopt AUTO_MENU LIST_AMBIGUOUS; COLUMNS=200 LINES=500")
+
+    def command(self, line):
+        os.write(self.master, (line + "; print rea''dy\n").encode())
+        assert "ready" in collect(self.master, lambda text: "ready" in text), line
+
+    def complete(self, line):
+        """Types the line and a tab, and reads what it shows."""
+        os.write(self.master, (line + "\t\t").encode())
+        text = collect(self.master, lambda text: False, quiet_s=1.5)
+        os.write(self.master, b"\x15")  # nothing of the line is left
+        self.command(":")
+        return text
+
+    def close(self):
+        self.process.kill()
+        self.process.wait()
+        os.close(self.master)
 
 
 def collect(master, is_enough, quiet_s=20.0):
@@ -180,12 +189,14 @@ class CompletionTest(unittest.TestCase):
                 self.assertIn("--" + option, [one.rstrip("=") for one in got], words)
 
     def test_zsh(self):
-        self.assertIn("record", zsh("wakepath rec").replace("wakepath rec\x07", ""))
-        self.assertIn("watch the host", zsh("wakepath r"))
-        self.assertIn("--aggregate", zsh("wakepath record --aggr"))
-        self.assertIn("warn", zsh("wakepath-collector --log-level="))
+        shell = Zsh()
+        self.addCleanup(shell.close)
+        self.assertIn("record", shell.complete("wakepath rec").replace("wakepath rec\x07", ""))
+        self.assertIn("watch the host", shell.complete("wakepath r"))
+        self.assertIn("--aggregate", shell.complete("wakepath record --aggr"))
+        self.assertIn("warn", shell.complete("wakepath-collector --log-level="))
         for words in PAGES:
-            got = zsh(words + " --")
+            got = shell.complete(words + " --")
             for option in long_options(words):
                 self.assertIn("--" + option, got, words)
 
