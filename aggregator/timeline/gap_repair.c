@@ -121,7 +121,8 @@ void wp_unseen_waking(struct wp_timeline *timeline, uint32_t index)
     if (slice->wake_ns || slice->flags & (WP_SLICE_PREEMPTED | WP_SLICE_FIRST))
         return;
     timeline->counts.unseen_wakings++;
-    uint64_t timeout = slice->cause_a & WP_SLICE_HELD ? 0 : slice->cause_a, slept = slice->in_ns - slice->out_ns, wake_ns;
+    uint64_t timeout = slice->cause_a & WP_SLICE_HELD ? 0 : slice->cause_a, slept = slice->in_ns - slice->out_ns,
+             wake_ns;
     if (timeout) {
         if (slept >= timeout || timeout - slept <= WP_UNSEEN_SLACK_NS)
             infer(timeline, slice, WP_CAUSE_TIMER, slept > timeout ? slice->out_ns + timeout : slice->in_ns);

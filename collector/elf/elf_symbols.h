@@ -27,8 +27,7 @@ struct wp_elf_place {
 };
 
 /* The variable at an address, and how far inside of it that is; NULL. Borrowed. */
-const char *wp_elf_symbols_data(
-    const struct wp_elf_symbols *symbols, uint64_t address, struct wp_elf_place *place);
+const char *wp_elf_symbols_data(const struct wp_elf_symbols *symbols, uint64_t address, struct wp_elf_place *place);
 /* What they take of memory. */
 size_t wp_elf_symbols_bytes(const struct wp_elf_symbols *symbols);
 /* The number of functions with their stubs, without variables. */
