@@ -50,25 +50,48 @@ static void infer(struct wp_timeline *timeline, struct wp_slice *slice, enum wp_
     slice->is_inferred = true;
 }
 
-/* The sleep before this one, whoever else had the CPU in between; NULL: not known. */
-static const struct wp_slice *sleep_before(const struct wp_thread *thread)
+/* The sleep before that of this ordinal, whoever else had the CPU in between; NULL: not known. */
+static const struct wp_slice *sleep_before(const struct wp_thread *thread, uint64_t *ordinal)
 {
-    for (uint64_t ordinal = thread->slice_end - 1; ordinal > thread->first_slice; ordinal--) {
-        const struct wp_slice *before = wp_thread_slice(thread, ordinal - 1);
+    while (*ordinal > thread->first_slice) {
+        const struct wp_slice *before = wp_thread_slice(thread, --*ordinal);
         if (!(before->flags & WP_SLICE_PREEMPTED))
             return before;
     }
     return NULL;
 }
 
-static bool is_as_before(const struct wp_thread *thread, const struct wp_slice *slice)
+/* The shortest and the longest of the sleeps straight before this one at the same place that are known to have timed
+ * out: the kernel's own timeouts end with one of its ticks, and differ by as much. Both are 0 where there is none. */
+struct timeouts {
+    uint64_t least_ns, most_ns;
+};
+
+static struct timeouts timeouts_before(const struct wp_thread *thread, const struct wp_slice *slice)
 {
-    const struct wp_slice *before = slice->in_ns - slice->out_ns < WP_UNSEEN_LOOP_NS ? sleep_before(thread) : NULL;
-    if (!before || before->cause != WP_CAUSE_TIMER || !before->wake_ns || !slice->syscall ||
-        before->syscall != slice->syscall || before->stack != slice->stack)
-        return false;
-    uint64_t was = before->wake_ns - before->out_ns, is = slice->in_ns - slice->out_ns;
-    return is + WP_UNSEEN_SLACK_NS >= was && is <= was + WP_UNSEEN_SLACK_NS;
+    struct timeouts are = {0, 0};
+    uint64_t ordinal = thread->slice_end - 1;
+    for (unsigned i = 0; i < WP_UNSEEN_LOOP_SLEEPS && slice->syscall; i++) {
+        const struct wp_slice *before = sleep_before(thread, &ordinal);
+        if (!before || before->cause != WP_CAUSE_TIMER || !before->wake_ns || before->syscall != slice->syscall ||
+            before->stack != slice->stack)
+            break;
+        if (before->is_inferred)
+            continue;
+        uint64_t slept = before->wake_ns - before->out_ns;
+        are.least_ns = !are.most_ns || slept < are.least_ns ? slept : are.least_ns;
+        are.most_ns = at_least(slept, are.most_ns);
+    }
+    return are;
+}
+
+/* As long as they took, or longer: the timer was first, and the thread waited for a CPU. */
+static bool is_as_before(const struct wp_thread *thread, const struct wp_slice *slice, uint64_t *wake_ns)
+{
+    uint64_t slept = slice->in_ns - slice->out_ns;
+    struct timeouts are = slept < WP_UNSEEN_LOOP_NS ? timeouts_before(thread, slice) : (struct timeouts){0, 0};
+    *wake_ns = slice->out_ns + (slept < are.most_ns + WP_UNSEEN_SLACK_NS ? slept : are.most_ns);
+    return are.most_ns && slept + WP_UNSEEN_SLACK_NS >= are.least_ns;
 }
 
 /* One that ended in the sleep, or, where the disk's interrupt was not seen either, one that has not ended and was there
@@ -98,12 +121,13 @@ void wp_unseen_waking(struct wp_timeline *timeline, uint32_t index)
     if (slice->wake_ns || slice->flags & (WP_SLICE_PREEMPTED | WP_SLICE_FIRST))
         return;
     timeline->counts.unseen_wakings++;
-    uint64_t timeout = slice->cause_a & WP_SLICE_HELD ? 0 : slice->cause_a, slept = slice->in_ns - slice->out_ns;
+    uint64_t timeout = slice->cause_a & WP_SLICE_HELD ? 0 : slice->cause_a, slept = slice->in_ns - slice->out_ns,
+             wake_ns;
     if (timeout) {
         if (slept >= timeout || timeout - slept <= WP_UNSEEN_SLACK_NS)
             infer(timeline, slice, WP_CAUSE_TIMER, slept > timeout ? slice->out_ns + timeout : slice->in_ns);
-    } else if (is_as_before(thread, slice)) {
-        infer(timeline, slice, WP_CAUSE_TIMER, slice->in_ns);
+    } else if (is_as_before(thread, slice, &wake_ns)) {
+        infer(timeline, slice, WP_CAUSE_TIMER, wake_ns);
     } else {
         by_disk(timeline, index, slice);
     }

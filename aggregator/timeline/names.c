@@ -102,6 +102,8 @@ static const char *memory_kind(const char *function, bool is_fault)
         {"balance_dirty_pages_ratelimited_flags", "writeback throttling", false},
         {"try_to_free_pages", "direct reclaim", false}, {"__alloc_pages_direct_compact", "compaction", false},
         {"handle_userfault", "userfaultfd", true}, {"do_swap_page", "swap", true}, {"do_numa_page", "NUMA", true},
+        {"migrate_misplaced_page", "NUMA", true}, {"migrate_misplaced_folio", "NUMA", true},
+        {"migration_entry_wait", "page migration", false}, {"migration_entry_wait_on_locked", "page migration", false},
         {"do_wp_page", "copy on write", true}, {"do_cow_fault", "copy on write", true},
         {"do_anonymous_page", "new page", true}, {"shmem_fault", "shared memory", true},
         {"filemap_fault", "file", true}, {"__break_lease", "lease", false}};

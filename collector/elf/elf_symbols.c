@@ -411,12 +411,12 @@ const char *wp_elf_symbols_find(const struct wp_elf_symbols *s, uint64_t offset)
     return symbol ? (const char *)s->names.data + symbol->name : NULL;
 }
 
-const char *wp_elf_symbols_data(const struct wp_elf_symbols *s, uint64_t address, uint64_t *inside)
+const char *wp_elf_symbols_data(const struct wp_elf_symbols *s, uint64_t address, struct wp_elf_place *place)
 {
     const struct symbol *symbol = find(&s->data, address);
     if (!symbol)
         return NULL;
-    *inside = address - symbol->offset;
+    *place = (struct wp_elf_place){address - symbol->offset, symbol->size};
     return (const char *)s->names.data + symbol->name;
 }
 

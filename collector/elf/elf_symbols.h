@@ -21,8 +21,13 @@ bool wp_elf_symbols_address(const struct wp_elf_symbols *symbols, uint64_t file_
 const char *wp_elf_symbols_find(const struct wp_elf_symbols *symbols, uint64_t file_offset);
 /* As wp_elf_symbols_address, in what may be written, with what begins as zeros and is not in the file. */
 bool wp_elf_symbols_data_address(const struct wp_elf_symbols *symbols, uint64_t file_offset, uint64_t *address);
+/* Where in a variable an address is. */
+struct wp_elf_place {
+    uint64_t inside, size; /* of the variable; 0: not known */
+};
+
 /* The variable at an address, and how far inside of it that is; NULL. Borrowed. */
-const char *wp_elf_symbols_data(const struct wp_elf_symbols *symbols, uint64_t address, uint64_t *inside);
+const char *wp_elf_symbols_data(const struct wp_elf_symbols *symbols, uint64_t address, struct wp_elf_place *place);
 /* What they take of memory. */
 size_t wp_elf_symbols_bytes(const struct wp_elf_symbols *symbols);
 /* The number of functions with their stubs, without variables. */

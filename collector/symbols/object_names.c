@@ -12,7 +12,9 @@
 #include <string.h>
 
 #define NAME_BYTES 4096u
-#define LIBDW_PART 2u /* of debug info: what libdw makes of it, by and by, takes a third to a half as much again */
+#define LOCK_BYTES 56u /* pthread_rwlock_t, the largest: a variable without room for more is one, whatever its words   \
+                        */
+#define LIBDW_PART 2u  /* of debug info: what libdw makes of it, by and by, takes a third to a half as much again */
 
 struct wp_object_names {
     struct wp_elf_file file,
@@ -136,18 +138,19 @@ static const char *readable(struct wp_object_names *n, unsigned level, const cha
 
 void wp_object_names_data(struct wp_object_names *n, uint64_t offset, const char *base, struct wp_place_name *place)
 {
-    uint64_t address, inside;
+    uint64_t address;
+    struct wp_elf_place in;
     place->count = 0;
     if (!wp_elf_symbols_data_address(n->symbols, offset, &address))
         return;
-    const char *symbol = wp_elf_symbols_data(n->symbols, address, &inside);
+    const char *symbol = wp_elf_symbols_data(n->symbols, address, &in);
     const char *name = symbol ? readable(n, 1, symbol) : NULL;
     if (!n->names[0] && !(n->names[0] = malloc(NAME_BYTES)))
         return;
     if (!name)
         snprintf(n->names[0], NAME_BYTES, "%s+0x%llx", base, (unsigned long long)address);
-    else if (inside)
-        snprintf(n->names[0], NAME_BYTES, "%.1000s+0x%llx (%s)", name, (unsigned long long)inside, base);
+    else if (in.inside && (!in.size || in.size > LOCK_BYTES))
+        snprintf(n->names[0], NAME_BYTES, "%.1000s+0x%llx (%s)", name, (unsigned long long)in.inside, base);
     else
         snprintf(n->names[0], NAME_BYTES, "%.1000s (%s)", name, base);
     place->levels[place->count++] = (struct wp_debug_level){.function = n->names[0], .file = ""};

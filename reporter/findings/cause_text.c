@@ -210,11 +210,13 @@ static const char *lock_sentence(const struct text *t)
 {
     const struct wp_cause_fact *cause = t->of->cause;
     const char *lock = lock_text(t, cause->sleep);
-    if (wp_cause_is_rwlock(t->facts, cause->sleep))
+    bool is_shared = wp_cause_is_rwlock(t->facts, cause->sleep); /* perhaps by several: one of them is known */
+    if (is_shared)
         lock = *lock ? wp_pool_printf(t->pool, "the read-write lock %s", lock) : "a read-write lock";
     return wp_pool_printf(t->pool, "%s waits %s for %s%s%s%s.", who_text(t, cause), amount_text(t, cause->ns),
         *lock ? lock : "a lock", location_text(t, cause->sleep), often_text(t),
-        meanwhile_text(t, "it is held while", "it is held while", "it is held during"));
+        is_shared ? meanwhile_text(t, "in its last holder", "in its last holder", "its last holder is meanwhile in")
+                  : meanwhile_text(t, "it is held while", "it is held while", "it is held during"));
 }
 
 static const char *pool_sentence(const struct text *t)

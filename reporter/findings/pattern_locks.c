@@ -87,7 +87,11 @@ static bool is_held_across(const struct wp_cause_case *of, struct wp_pattern *pa
     if (of->cause->kind != WP_CAUSE_KIND_LOCK || !size || wp_cause_is_lock(of->facts, sleep, &lock) ||
         of->held_ns < of->cause->ns / 100 * HELD_PERCENT)
         return false;
-    pattern->sure = of->held_ns >= of->cause->ns / 100 * MOSTLY_PERCENT ? WP_SURETY_CERTAIN : WP_SURETY_LIKELY;
+    bool is_mostly = of->held_ns >= of->cause->ns / 100 * MOSTLY_PERCENT;
+    pattern->sure = wp_cause_is_rwlock(of->facts, of->cause->sleep)
+        ? WP_SURETY_POSSIBLE /* another one may have it, too */
+        : is_mostly ? WP_SURETY_CERTAIN
+                    : WP_SURETY_LIKELY;
     pattern->evidence = wp_pool_printf(&of->facts->pool, "for %s of the wait its holder sleeps in `%.*s`",
         wp_human_share(&of->facts->pool, of->held_ns, of->cause->ns), (int)size, call);
     return true;

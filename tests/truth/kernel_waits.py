@@ -110,16 +110,14 @@ def take_turns(place, rounds, start_s, path):
 
 
 def lease(is_holder, pipe, path):
-    """The one has a lease on the file, says so, and computes on for a while as it is asked to give it back; the other opens the file, which takes so
-    long."""
+    """The one has a lease on the file, says so, and computes on for a while as it is asked to give it back; the other opens the file, and sleeps
+    so long."""
     had, have = pipe
     if not is_holder:
         os.close(have)
         if not os.read(had, 1):
             raise OSError("nobody has the lease")
-        before = time.monotonic_ns()
-        os.close(os.open(path, os.O_RDONLY))
-        return time.monotonic_ns() - before
+        return Sleeper().sleeps_ns(lambda: os.close(os.open(path, os.O_RDONLY)))
     asked = []
     signal.signal(signal.SIGIO, lambda *_: asked.append(time.monotonic()))
     file = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)

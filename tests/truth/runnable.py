@@ -45,15 +45,17 @@ def account():
 def hog(name, cpu, start_s, end_s):
     os.sched_setaffinity(0, {cpu})
     os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(5))
-    call_myself(name)
     offset_s, length_s = HOGS[name]
     at_s, bursts = start_s + 0.1 + offset_s, []
+    time.sleep(max(0, at_s - length_s - time.monotonic()))
+    call_myself(name) # from here on until it is done: a process' birth and end take processor time, too
     while at_s + length_s < end_s - 0.1:
         before, begin_ns = time.thread_time_ns(), time.monotonic_ns()
         time.sleep(max(0, at_s - time.monotonic()))
         compute_until(at_s + length_s)
         bursts.append((begin_ns, time.monotonic_ns(), time.thread_time_ns() - before))
         at_s += PERIOD_S
+    call_myself("done")
     return {name: bursts}
 
 

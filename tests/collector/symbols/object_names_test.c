@@ -6,6 +6,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -58,6 +60,56 @@ static void whole(void **state)
     uint32_t functions = 0;
     assert_int_equal(look(image, image_size, &functions), 0);
     assert_true(functions > 20);
+}
+
+static pthread_rwlock_t alone_lock = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
+static struct {
+    pthread_cond_t first, second;
+} both_conditions = {PTHREAD_COND_INITIALIZER, {.__data = {.__g_size = {1, 0}}}};
+
+struct place_in_file {
+    uintptr_t address;
+    uint64_t offset;
+};
+
+static int find_in_file(struct dl_phdr_info *info, size_t size, void *context)
+{
+    (void)size;
+    struct place_in_file *place = context;
+    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *load = &info->dlpi_phdr[i];
+        uintptr_t inside = place->address - info->dlpi_addr - load->p_vaddr;
+        if (load->p_type == PT_LOAD && inside < load->p_filesz)
+            place->offset = load->p_offset + inside;
+    }
+    return 1; /* this program is the first */
+}
+
+static void assert_named(const void *word, const char *wanted)
+{
+    struct place_in_file at = {(uintptr_t)word, 0};
+    struct wp_elf_file file;
+    struct wp_object_names *names;
+    struct wp_place_name place;
+    dl_iterate_phdr(find_in_file, &at);
+    int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    assert_int_equal(wp_elf_file_open(&file, fd, NULL), 0);
+    assert_int_equal(wp_object_names_create(&names, &file, -1, NULL, 0, NULL), 0);
+    wp_object_names_data(names, at.offset, "test", &place);
+    assert_int_equal(place.count, 1);
+    assert_string_equal(place.levels[0].function, wanted);
+    wp_object_names_destroy(names);
+}
+
+/* Threads sleep on several words of a read-write lock and of a condition: all of them are that one. */
+static void words_of_a_lock(void **state)
+{
+    (void)state;
+    assert_named(&alone_lock, "alone_lock (test)");
+    assert_named((char *)&alone_lock + 8, "alone_lock (test)");
+    assert_named((char *)&alone_lock + 12, "alone_lock (test)");
+    assert_named((char *)&both_conditions + 8, "both_conditions+0x8 (test)");
+    assert_named(&both_conditions.second, "both_conditions+0x30 (test)");
 }
 
 static void vdso(void **state)
@@ -242,6 +294,7 @@ int main(void)
 #endif
         cmocka_unit_test(loops_around_pause),
         cmocka_unit_test(whole),
+        cmocka_unit_test(words_of_a_lock),
         cmocka_unit_test(vdso),
         cmocka_unit_test(no_objects),
         cmocka_unit_test(cut_short),

@@ -110,7 +110,12 @@ static const struct {
         "fsync_per_item", WP_SURETY_LIKELY, "app waits 90.0 ms (97.8 %) for the disk: `fsync` in `save`, 300 times."},
     {{{"[app];look_up;__glibcxx_rwlock_rdlock;pthread_rwlock_rdlock@libc.so.6;sleep:futex table (app);[app];load",
          WP_UNDERSTOOD_FUNCTIONS, 90, 9}},
-        "", 0, "for the read-write lock `table` in `look_up`"},
+        "", 0, "for the read-write lock `table` in `look_up`; in its last holder `load` runs."},
+    /* The one that gives it back may sleep while another reader has it. */
+    {{{"[app];put;pthread_rwlock_wrlock@libc.so.6;sleep:futex table (app);[app];reader;usleep@libc.so.6;"
+       "sleep:clock_nanosleep",
+         WP_DELIBERATE_SLEEP, 90, 9}},
+        "lock_held_across_io", WP_SURETY_POSSIBLE, "; its last holder is meanwhile in `usleep` in `reader`."},
     /* A call in several pieces is more than another one's largest. */
     {{{"[app];save;unlink@libc.so.6;sleep:unlink;io:vda", WP_BLOCKING_IO, 40, 9},
          {"[app];save;fsync@libc.so.6;sleep:fsync a.db;io:vda", WP_BLOCKING_IO, 34, 9},
