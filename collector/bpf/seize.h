@@ -47,9 +47,12 @@ static __noinline int tell_seized_name(struct seized *s, __u32 place, __u64 key)
     return 0;
 }
 
-static __noinline int tell_seizure(struct seized *s, __u32 place, __u64 ns, __u64 time_ns)
+/* Not static: the verifier walks it once, not once for each state of each caller. */
+__noinline int tell_seizure(struct seized *s, __u32 place, __u64 ns, __u64 time_ns)
 {
     struct wp_record r;
+    if (!s)
+        return 0;
     fill_head(&r, KIND_REASON, current_task());
     r.tid = r.pid = 0;
     r.time_ns = time_ns;

@@ -223,20 +223,19 @@ static __always_inline void describe_unix(struct wp_record_wait *wait, struct un
         bpf_probe_read_kernel(wait->path, size & 127, address->name[0].sun_path);
 }
 
-/* `bytes`: of the description, behind which it is 0. */
-static __always_inline __u64 key_of_bytes(const struct wp_record_wait *wait, __u32 bytes)
+/* Of the description's first bytes, behind which it is 0. Not static: the verifier walks it once. */
+__noinline __u64 wait_key(const struct wp_record_wait *wait, __u32 bytes)
 {
     const __u64 *words = (const __u64 *)wait;
     __u64 key = 0x77616974;
-#pragma unroll
-    for (__u32 i = 0; i < bytes / 8; i++)
+    if (!wait)
+        return 0;
+    for (__u32 i = 0; i < sizeof(*wait) / 8; i++) {
+        if (i >= bytes / 8)
+            break;
         key = mix(key, words[i]);
+    }
     return name_key(key);
-}
-
-static __always_inline __u64 wait_key(const struct wp_record_wait *wait)
-{
-    return key_of_bytes(wait, sizeof(*wait));
 }
 
 /* Where a description is made: half of the bytes that a program may have on its stack are too many. */
@@ -255,15 +254,17 @@ static __always_inline struct wait_record *new_wait(__u32 which)
     return r;
 }
 
-static __always_inline void tell_wait(struct wait_record *r, struct task_struct *task, __u64 key)
+/* Of the running thread. Not static: as wait_key. */
+__noinline int tell_wait(struct wait_record *r, __u64 key)
 {
-    if (!is_new_name(key))
-        return;
-    fill_head(&r->head, WP_RECORD_WAIT, task);
+    if (!r || !is_new_name(key))
+        return 0;
+    fill_head(&r->head, WP_RECORD_WAIT, current_task());
     r->head.a = key;
     r->head.tail = sizeof(r->wait);
     if (bpf_ringbuf_output(&ring, r, sizeof(*r), wake_flag()))
         count_drop(WP_RECORD_WAIT);
+    return 0;
 }
 
 static __always_inline __u64 sock_key(struct known_file *k, struct sock *sk, struct task_struct *task, __u32 which)
@@ -279,15 +280,15 @@ static __always_inline __u64 sock_key(struct known_file *k, struct sock *sk, str
     __u64 key;
     if (r->wait.socket.family == FAMILY_INET || r->wait.socket.family == FAMILY_INET6) {
         describe_inet(&r->wait, sk);
-        key = key_of_bytes(&r->wait, __builtin_offsetof(struct wp_record_wait, path));
+        key = wait_key(&r->wait, __builtin_offsetof(struct wp_record_wait, path));
     } else {
         if (r->wait.socket.family == FAMILY_UNIX && bpf_core_type_exists(struct unix_sock)) {
             k->how = CHECK_PEER;
             describe_unix(&r->wait, (struct unix_sock *)sk);
         }
-        key = wait_key(&r->wait);
+        key = wait_key(&r->wait, sizeof(r->wait));
     }
-    tell_wait(r, task, key);
+    tell_wait(r, key);
     return key;
 }
 
@@ -308,7 +309,7 @@ static __always_inline __u64 path_key(struct known_file *k, struct file *file, s
         key = inode_key(inode);
     }
     if (is_new_name(key))
-        tell_path(BPF_CORE_READ(file, f_path.dentry), inode, key);
+        tell_path((__u64)(unsigned long)BPF_CORE_READ(file, f_path.dentry), k->inode, key);
     return key;
 }
 
@@ -377,8 +378,8 @@ static __noinline __u64 lock_key(struct waits *w, struct task_struct *task, __u6
     r->wait.end = BPF_CORE_READ(area, vm_end);
     r->wait.offset = BPF_CORE_READ(area, vm_pgoff) << 12;
     r->wait.inode = BPF_CORE_READ(file, f_inode, i_ino);
-    w->lock_key = name_key(mix(mix(wait_key(&r->wait), task->tgid), space));
-    tell_wait(r, task, w->lock_key);
+    w->lock_key = name_key(mix(mix(wait_key(&r->wait, sizeof(r->wait)), task->tgid), space));
+    tell_wait(r, w->lock_key);
     return w->lock_key;
 }
 
@@ -398,8 +399,8 @@ static __noinline __u64 connecting_key(struct task_struct *task, __u64 address, 
     else if (size <= sizeof(r->wait.path))
         bpf_probe_read_user(r->wait.path, size & 127, (void *)(address + 2));
     r->wait.socket.family = FAMILY_UNIX;
-    __u64 key = wait_key(&r->wait);
-    tell_wait(r, task, key);
+    __u64 key = wait_key(&r->wait, sizeof(r->wait));
+    tell_wait(r, key);
     return key;
 }
 
