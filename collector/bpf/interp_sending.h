@@ -82,8 +82,7 @@ struct interp_sending_context {
 };
 
 /* Whether another one may be sent. */
-static __always_inline bool has_budget(
-    const struct interp_sending *s, struct wp_interp_process *process, __u64 now_ns)
+static __always_inline bool has_budget(const struct interp_sending *s, struct wp_interp_process *process, __u64 now_ns)
 {
     if (now_ns - process->since_ns >= INTERP_PERIOD_NS) {
         process->since_ns = now_ns;

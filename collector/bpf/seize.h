@@ -124,7 +124,7 @@ static __always_inline void add_steal(struct seized *s, struct task_struct *runn
         !bpf_core_field_exists(((struct cfs_rq___queue *)0)->rq) ||
         !bpf_core_field_exists(((struct rq___steal *)0)->prev_steal_time_rq))
         return;
-    __u64 steal_ns = ((struct task_struct___queue *)running)->se.cfs_rq->rq->prev_steal_time_rq + 1;
+    __u64 steal_ns = ((struct task_struct___queue *)LOOSE(task_struct, running))->se.cfs_rq->rq->prev_steal_time_rq + 1;
     if (likely(steal_ns == s->steal_ns))
         return;
     if (s->steal_ns && steal_ns > s->steal_ns) {
