@@ -3,7 +3,7 @@
 #define WP_COLLECTOR_BPF_KERNEL_MARKS_H
 /*
  * Numbers in the programs that stand for those of the kernel's types, functions and variables until a program is loaded
- * (collector/live/kernel_marks.h). libbpf would put them in by itself, with a copy of all of the kernel's types.
+ * (collector/live/program_marks.h). libbpf would put them in by itself, with a copy of all of the kernel's types.
  */
 
 /* Types that an address is read as. */

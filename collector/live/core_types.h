@@ -5,7 +5,7 @@
  * Of the kernel's types those that an object's programs name, as a BTF of their own: what libbpf needs to relocate
  * accesses by (CO-RE, bpf_object_open_opts.btf_custom_path), instead of a hundred thousand. A type comes with what it
  * holds by value; what a pointer leads to is a type of its own where it is named. Numbers of types are not the
- * kernel's: programs take those from collector/live/kernel_marks.h.
+ * kernel's: programs take those from collector/live/program_marks.h.
  */
 #include "collector/live/kernel_btf.h"
 

@@ -2,7 +2,7 @@
 #include "collector/live/parallel_load.h"
 
 #include "collector/live/kernel_btf.h"
-#include "collector/live/kernel_marks.h"
+#include "collector/live/program_marks.h"
 
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
@@ -113,7 +113,7 @@ static int prepare(struct bpf_program *program, struct bpf_prog_load_opts *optio
     int rc = target->types ? set_hook(target, program, options) : -ESRCH;
     if (rc)
         return rc;
-    wp_kernel_marks_put(
+    wp_program_marks_put(
         target->types, (struct bpf_insn *)(uintptr_t)bpf_program__insns(program), bpf_program__insn_cnt(program));
     if (!is_large(program) || options->fd_array ||
         target->work) /* libbpf frees that when it has loaded its last program */

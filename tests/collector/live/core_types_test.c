@@ -4,7 +4,7 @@
 #include "collector/live/core_types.h"
 
 #include "collector/bpf/kernel_marks.h"
-#include "collector/live/kernel_marks.h"
+#include "collector/live/program_marks.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -104,7 +104,7 @@ static void test_marks(void **state)
     const size_t count = sizeof(insns) / sizeof(insns[0]);
     struct bpf_insn before[sizeof(insns) / sizeof(insns[0])];
     memcpy(before, insns, sizeof(insns));
-    wp_kernel_marks_put(kernel, insns, count);
+    wp_program_marks_put(kernel, insns, count);
     assert_int_equal(insns[0].imm, wp_kernel_btf_find(kernel, "sock", BTF_KIND_STRUCT));
     assert_int_equal(insns[1].imm, wp_kernel_btf_find(kernel, "inode", BTF_KIND_STRUCT));
     uint32_t function = wp_kernel_btf_find(kernel, "bpf_rdonly_cast", BTF_KIND_FUNC);

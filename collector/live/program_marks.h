@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef WP_COLLECTOR_LIVE_KERNEL_MARKS_H
-#define WP_COLLECTOR_LIVE_KERNEL_MARKS_H
+#ifndef WP_COLLECTOR_LIVE_PROGRAM_MARKS_H
+#define WP_COLLECTOR_LIVE_PROGRAM_MARKS_H
 /* Puts the running kernel's numbers in the place of the marks in a program (collector/bpf/kernel_marks.h). */
 #include "collector/live/kernel_btf.h"
 
@@ -9,6 +9,6 @@
 
 /* In `count` relocated instructions. What the kernel does not have stays as it is, or is type 0: a program that comes
  * there is refused. */
-void wp_kernel_marks_put(const struct wp_kernel_btf *types, struct bpf_insn *insns, size_t count);
+void wp_program_marks_put(const struct wp_kernel_btf *types, struct bpf_insn *insns, size_t count);
 
 #endif

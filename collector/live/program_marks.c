@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "collector/live/kernel_marks.h"
+#include "collector/live/program_marks.h"
 
 #include "collector/bpf/kernel_marks.h"
 
@@ -41,7 +41,7 @@ static void put_wide(const struct wp_kernel_btf *types, struct bpf_insn *insn)
     }
 }
 
-void wp_kernel_marks_put(const struct wp_kernel_btf *types, struct bpf_insn *insns, size_t count)
+void wp_program_marks_put(const struct wp_kernel_btf *types, struct bpf_insn *insns, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         struct bpf_insn *insn = &insns[i];
