@@ -40,7 +40,7 @@
 #define GIVE_UP_MIN (SECOND / 5)
 #define GIVE_UP_MAX (2 * SECOND)
 
-enum stage { STAGE_STARTING, STAGE_RECORDING, STAGE_FINISHING, STAGE_WHOLE };
+enum stage { STAGE_STARTING, STAGE_RECORDING, STAGE_FINISHING, STAGE_REPORTING, STAGE_WHOLE };
 
 struct recording {
     const struct wp_record_options *options;
@@ -104,10 +104,11 @@ static bool has_failed(const struct wp_child *child)
     return !child->running && wp_child_exit_code(child);
 }
 
-/* The collector of a failed aggregator has nobody to deliver to, and tries for a while. */
+/* The collector of an aggregator that failed has nobody to deliver to, and tries for a while; where the aggregator
+ * ended well, it has all, and the kernel takes its time to let go of the programs. */
 static bool is_left_alone(const struct recording *recording, const struct wp_child *child)
 {
-    return child == &recording->collector && recording->stage == STAGE_FINISHING && has_failed(&recording->aggregator);
+    return child == &recording->collector && recording->stage == STAGE_FINISHING && !recording->aggregator.running;
 }
 
 /* Waits until `child` has ended (fd -1), or has nobody to wait for, or `fd` is readable. -ECANCELED: the user gave up;
@@ -325,6 +326,7 @@ static void find_capture(struct recording *recording)
 
 static int report(struct recording *recording, struct wp_error *err)
 {
+    recording->stage = STAGE_REPORTING;
     find_capture(recording);
     print_progress(recording, "reporting");
     int rc = wp_parts_start_reporter(&recording->parts, &recording->reporter, err);
@@ -332,6 +334,10 @@ static int report(struct recording *recording, struct wp_error *err)
         rc = await(recording, &recording->reporter, -1, REPORT_LIMIT, err);
     if (!rc)
         rc = check_end(recording, &recording->reporter, "failed", err);
+    if (!rc)
+        rc = await(recording, &recording->collector, -1, DRAIN_LIMIT, err);
+    if (!rc)
+        rc = check_end(recording, &recording->collector, "failed after the recording", err);
     return rc && !recording->gave_up
         ? wp_error_wrap(err, rc, "what was recorded is in '%s' (wakepath-reporter --store makes pages of it)",
               recording->output.store)

@@ -29,10 +29,6 @@ const volatile __s64
         0; /* set before loading: where the kernel counts the soft interrupts of each vector that have begun, and which
             * ones are to come, from __preempt_count on; 0: a program is called as each begins */
 const volatile bool wp_times_softirqs = false; /* set before loading: their ends are told */
-#ifndef WP_UNCOUNTED
-extern const int __preempt_count __ksym
-    __weak; /* x86, but for Linux 6.2 to 6.14; only a program that is not loaded without may name it */
-#endif
 
 enum level { LEVEL_TASK, LEVEL_SOFT, LEVEL_HARD, LEVELS };
 
@@ -309,9 +305,7 @@ int WORK_PROG(wp_softirq_entry, unsigned int vector)
     struct cpu_context *context = cpu_context();
     if (!context)
         return 0;
-#ifndef WP_UNCOUNTED /* never loaded then */
-    number_of(&context->count_at, bpf_this_cpu_ptr(&__preempt_count));
-#endif
+    number_of(&context->count_at, bpf_this_cpu_ptr((const void *)WP_MARK_COUNT)); /* x86, but for Linux 6.2 to 6.14 */
     enter_softirq(context, vector);
     return 0;
 }

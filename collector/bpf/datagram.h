@@ -20,8 +20,8 @@ static __always_inline bool is_datagram(const struct sk_buff *skb)
 {
     unsigned char *header = skb->head + skb->network_header;
     if (skb->protocol == bpf_htons(0x0800))
-        return GET(struct iphdr, header, protocol) == IPPROTO_UDP;
-    return skb->protocol == bpf_htons(0x86dd) && GET(struct ipv6hdr, header, nexthdr) == IPPROTO_UDP;
+        return GET(iphdr, header, protocol) == IPPROTO_UDP;
+    return skb->protocol == bpf_htons(0x86dd) && GET(ipv6hdr, header, nexthdr) == IPPROTO_UDP;
 }
 
 /* A UDP datagram's name, the same where it leaves and where it arrives: addresses, ports, length and the

@@ -2,6 +2,7 @@
 #ifndef WP_COLLECTOR_BPF_EMIT_H
 #define WP_COLLECTOR_BPF_EMIT_H
 /* The ring buffer, the filters, and the heads of records. */
+#include "kernel_marks.h"
 #include "kernel_types.h"
 #include "ring_record.h"
 #include "work.h"
@@ -24,22 +25,24 @@ const volatile __u64 wp_wake_bytes = 1 << 20;  /* wake the reader when so much w
  */
 volatile __u32 wp_window_number SEC(".data") = WP_WINDOW_UNWATCHED | 1;
 
-/* One member, by an address. Linux 6.2 and later let any address be read as a type of its own, without a helper; others
- * are given the object that is WP_PLAIN. */
+/*
+ * GET: one member, by an address. LOOSE: the same pointer, without the kernel's question at each pointer that it leads
+ * to whether that may be trusted: it looks through all of its types for the answer (kernel/bpf/btf.c,
+ * btf_nested_type_is_trusted, as of Linux 6.18). Linux 6.2 and later let any address be read as a type of its own,
+ * without a helper; others are given the object that is WP_PLAIN.
+ */
 #ifdef WP_PLAIN
 #define GET(type, address, member)                                                                                     \
     ({                                                                                                                 \
-        type *at_ = (type *)(address);                                                                                 \
+        struct type *at_ = (struct type *)(address);                                                                   \
         BPF_CORE_READ(at_, member);                                                                                    \
     })
+#define LOOSE(type, pointer) (pointer)
 #else
-extern void *bpf_rdonly_cast(const void *address, __u32 type) __ksym __weak;
-#define CAST(type, address) ((type *)bpf_rdonly_cast((const void *)(address), bpf_core_type_id_kernel(type)))
-#define GET(type, address, member)                                                                                     \
-    ({                                                                                                                 \
-        type *at_ = (type *)(address);                                                                                 \
-        CAST(type, at_)->member;                                                                                       \
-    })
+static void *(*const read_as)(const void *address, __u32 type) = (void *)WP_MARK_CAST;
+#define CAST(type, address) ((struct type *)read_as((const void *)(address), WP_MARK_TYPE_##type))
+#define GET(type, address, member) (CAST(type, address)->member)
+#define LOOSE(type, pointer) CAST(type, pointer)
 #endif
 
 volatile bool wp_wants_cmdline SEC(".data") = false; /* somebody judges command lines */
@@ -137,7 +140,7 @@ static __always_inline __u64 word_at(__u64 address)
     bpf_probe_read_kernel(&word, sizeof(word), (void *)address);
     return word;
 #else
-    return CAST(struct load_weight, address)->weight;
+    return CAST(load_weight, address)->weight;
 #endif
 }
 

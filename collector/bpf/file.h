@@ -81,7 +81,8 @@ static __always_inline __u64 file_of(struct request *rq)
         return 0;
     __u64 key = inode_key(inode);
     if (is_new_name(key))
-        tell_path(BPF_CORE_READ(inode, i_sb, s_magic) == BDEVFS_MAGIC ? 0 : dentry_of(inode), inode, key);
+        tell_path(BPF_CORE_READ(inode, i_sb, s_magic) == BDEVFS_MAGIC ? 0 : (__u64)(unsigned long)dentry_of(inode),
+            (__u64)(unsigned long)inode, key);
     return key;
 }
 

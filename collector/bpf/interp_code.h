@@ -52,33 +52,14 @@ static long send_one(__u32 index, void *argument)
     if (!key.code)
         return 0;
     key.part = part_of(process, context->words[place]);
-    struct interp_code_sent now = {.print = w->prints[place], .epoch = context->epoch, .program = context->program};
-    struct interp_code_sent *sent = bpf_map_lookup_elem(&interp_codes, &key);
-    if (sent && sent->print == now.print && sent->epoch == now.epoch && sent->program == now.program &&
-        (!sent->until_ns || bpf_ktime_get_ns() < sent->until_ns))
+    __u64 print = w->prints[place];
+    int begun = begin_code(s, process, &key, print);
+    if (begun == CODE_SENT || (begun == CODE_SEND && !fill_code(s, w, &process->file, key.code)))
         return 0;
-    if (!has_budget(s, process)) {
-        s->is_all = false;
-        return 1;
-    }
-    __builtin_memset(&s->record.head, 0, sizeof(s->record.head));
-    s->record.head.time_ns = bpf_ktime_get_ns();
-    s->record.head.kind = WP_RECORD_CODE;
-    s->record.head.pid = process->tgid;
-    s->record.head.other_pid = context->parent;
-    s->record.head.c = process->file.version;
-    s->record.head.a = key.code;
-    s->record.code.part = key.part;
-    if (!fill_code(s, w, &process->file, key.code))
+    if (begun == CODE_SEND && !end_code(s, process, &key, print))
         return 0;
-    if (!send_code(s, process)) {
-        s->is_all = false;
-        return 1;
-    }
-    if (!s->is_whole)
-        now.until_ns = s->record.head.time_ns + INTERP_RETRY_NS;
-    bpf_map_update_elem(&interp_codes, &key, &now, BPF_ANY);
-    return 0;
+    s->is_all = false;
+    return 1;
 }
 
 /* Of the running thread's frames, which were walked last. epoch: what was sent before another one is forgotten. False:
@@ -92,21 +73,22 @@ __noinline bool send_codes(const struct interp_words *words, __u32 count, __u32 
         .process = interp_here(task),
         .sending = bpf_map_lookup_elem(&interp_sendings, &which),
         .words = words->at,
-        .epoch = epoch,
-        .program = mix(BPF_CORE_READ(task, group_leader, start_time), task->self_exec_id),
-        .parent = BPF_CORE_READ(task, group_leader, real_parent, tgid),
         .count = count};
-    if (!context.process || !context.sending)
+    struct interp_sending *s = context.sending;
+    if (!context.process || !s)
         return true;
-    context.sending->sent = 0;
-    context.sending->is_all = report_process(context.process, epoch);
+    s->epoch = epoch;
+    s->program = mix(BPF_CORE_READ(task, group_leader, start_time), task->self_exec_id);
+    s->parent = BPF_CORE_READ(task, group_leader, real_parent, tgid);
+    s->sent = 0;
+    s->is_all = report_process(context.process, epoch);
     if (WP_INTERP_LANGUAGE(context.process->file.version) == WP_INTERP_V8)
         send_v8_codes(&context);
     else
         bpf_loop(WP_INTERP_DEPTH, send_one, &context, 0);
-    if (!context.sending->is_all)
+    if (!s->is_all)
         count_held_back();
-    return context.sending->is_all;
+    return s->is_all;
 }
 
 #endif

@@ -282,8 +282,10 @@ static __always_inline void read_java_lines(struct interp_sending *s, __u64 fixe
     code->lines_kept = (__u32)size;
 }
 
-static __always_inline bool fill_java(struct interp_sending *s, struct interp_walk *w, __u64 method)
+__noinline bool fill_java(struct interp_sending *s, struct interp_walk *w, __u64 method)
 {
+    if (!s || !w)
+        return false;
     __u64 fixed, *about = w->code, *pool = &w->code[JAVA_CONST_WORDS];
     if (!read_user(&fixed, 8, method + JAVA_METHOD_CONST) || !read_user(about, 8 * JAVA_CONST_WORDS, fixed) ||
         !read_user(pool, 8 * JAVA_POOL_WORDS, about[JAVA_CONST_POOL]))

@@ -193,8 +193,10 @@ static __always_inline struct interp_text read_perl_name(struct interp_walk *w, 
     return read_member(perl_package(flags & PERL_CODE_LEXICAL ? 0 : package), perl_bytes(name), to);
 }
 
-static __always_inline bool fill_perl(struct interp_sending *s, struct interp_walk *w, __u64 address)
+__noinline bool fill_perl(struct interp_sending *s, struct interp_walk *w, __u64 address)
 {
+    if (!s || !w)
+        return false;
     struct wp_record_code *code = &s->record.code;
     __u32 type = 0;
     struct interp_text name = {.unit = WP_INTERP_UTF8};

@@ -98,9 +98,11 @@ static __always_inline struct interp_text read_php_name(struct interp_walk *w, _
     return read_member(php_bytes(class_name), php_bytes(w->code[PHP_FUNCTION_NAME]), to);
 }
 
-static __always_inline bool fill_php(
+__noinline bool fill_php(
     struct interp_sending *s, struct interp_walk *w, const struct wp_interp_file *file, __u64 address)
 {
+    if (!s || !w || !file)
+        return false;
     const struct wp_php_offsets *at = &file->php;
     struct wp_record_code *code = &s->record.code;
     if (!read_user(w->code, WP_INTERP_BODY_BYTES, address) || !is_php_code(w->code[PHP_FUNCTION_TYPE]))

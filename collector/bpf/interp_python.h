@@ -191,9 +191,11 @@ static __always_inline void read_python_lines(struct interp_sending *s, __u64 ta
         code->lines_kept = (__u32)size;
 }
 
-static __always_inline bool fill_python(
+__noinline bool fill_python(
     struct interp_sending *s, struct interp_walk *w, const struct wp_interp_file *file, __u64 address)
 {
+    if (!s || !w || !file)
+        return false;
     const struct wp_interp_offsets *at = &file->at;
     struct wp_record_code *code = &s->record.code;
     if (!read_user(w->code, WP_INTERP_CODE_BYTES, address))
@@ -208,9 +210,10 @@ static __always_inline bool fill_python(
 }
 
 /* Of the walk's task: the name that the program gave to it, or else its coroutine's, and where that begins. */
-static __always_inline bool fill_python_task(
-    struct interp_sending *s, struct interp_walk *w, const struct wp_interp_offsets *at)
+__noinline bool fill_python_task(struct interp_sending *s, struct interp_walk *w, const struct wp_interp_offsets *at)
 {
+    if (!s || !w || !at)
+        return false;
     struct wp_record_code *code = &s->record.code;
     if (!read_user(w->code, WP_INTERP_CODE_BYTES, w->task_code))
         return false;

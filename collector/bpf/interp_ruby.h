@@ -173,9 +173,11 @@ static __always_inline void read_ruby_lines(
     code->lines_kept = (__u32)(WP_RUBY_INDEX_AT + index + size);
 }
 
-static __always_inline bool fill_ruby(
+__noinline bool fill_ruby(
     struct interp_sending *s, struct interp_walk *w, const struct wp_interp_file *file, __u64 address)
 {
+    if (!s || !w || !file)
+        return false;
     const struct wp_ruby_offsets *at = &file->ruby;
     struct wp_record_code *code = &s->record.code;
     if (read_iseq(w, address) != WP_INTERP_COMPLETE)

@@ -32,9 +32,12 @@ struct v8_sending {
 
 struct interp_sending {
     struct interp_code_record record;
+    __u64 epoch, program; /* program: which one the process runs */
+    __u32 parent;
     __u32 sent; /* bytes, for this stack */
     bool is_all;
     bool is_whole;  /* all of the code object was read */
+    bool is_told;   /* else it is only remembered that it was read */
     __u64 words[8]; /* of a string, or of a table's head */
     struct v8_sending v8;
 };
@@ -75,14 +78,12 @@ struct interp_sending_context {
     struct wp_interp_process *process;
     struct interp_sending *sending;
     const __u64 *words;
-    __u64 epoch, program; /* program: which one the process runs */
-    __u32 count, parent;
+    __u32 count;
 };
 
 /* Whether another one may be sent. */
-static __always_inline bool has_budget(const struct interp_sending *s, struct wp_interp_process *process)
+static __always_inline bool has_budget(const struct interp_sending *s, struct wp_interp_process *process, __u64 now_ns)
 {
-    __u64 now_ns = bpf_ktime_get_ns();
     if (now_ns - process->since_ns >= INTERP_PERIOD_NS) {
         process->since_ns = now_ns;
         process->sent = 0;
@@ -103,6 +104,49 @@ static __always_inline bool send_code(struct interp_sending *s, struct wp_interp
         return true;
     count_drop(WP_RECORD_CODE);
     return false;
+}
+
+/* CODE_SENT: this one is not to be sent, CODE_STOP: nor any other one of this stack. */
+enum { CODE_SEND, CODE_STOP, CODE_SENT };
+
+/* Begins the record of a code object, unless it was sent as it is now (print). Not static, as end_code and what fills a
+ * record: the verifier walks it once, not once for each state of each caller. */
+__noinline int begin_code(
+    struct interp_sending *s, struct wp_interp_process *process, const struct interp_code_key *key, __u64 print)
+{
+    if (!s || !process || !key)
+        return CODE_STOP;
+    struct interp_code_sent *sent = bpf_map_lookup_elem(&interp_codes, key);
+    __u64 now_ns = bpf_ktime_get_ns();
+    if (sent && sent->print == print && sent->epoch == s->epoch && sent->program == s->program &&
+        (!sent->until_ns || now_ns < sent->until_ns))
+        return CODE_SENT;
+    if (!has_budget(s, process, now_ns))
+        return CODE_STOP;
+    __builtin_memset(&s->record.head, 0, sizeof(s->record.head));
+    __builtin_memset(&s->record.code, 0, __builtin_offsetof(struct wp_record_code, name));
+    s->record.head.time_ns = now_ns;
+    s->record.head.kind = WP_RECORD_CODE;
+    s->record.head.pid = process->tgid;
+    s->record.head.other_pid = s->parent;
+    s->record.head.c = process->file.version;
+    s->record.head.a = key->code;
+    s->record.code.part = key->part;
+    s->is_whole = s->is_told = true;
+    return CODE_SEND;
+}
+
+/* Sends it. Another end than 0: there is no room for more. */
+__noinline int end_code(
+    struct interp_sending *s, struct wp_interp_process *process, const struct interp_code_key *key, __u64 print)
+{
+    if (!s || !process || !key || (s->is_told && !send_code(s, process)))
+        return 1;
+    struct interp_code_sent now = {.print = print, .epoch = s->epoch, .program = s->program};
+    if (!s->is_whole)
+        now.until_ns = s->record.head.time_ns + INTERP_RETRY_NS;
+    bpf_map_update_elem(&interp_codes, key, &now, BPF_ANY);
+    return 0;
 }
 
 static __always_inline void count_held_back(void)

@@ -162,8 +162,10 @@ static __always_inline void end_v8(struct interp_sending *s, __u32 size)
     s->record.code.lines_size = s->record.code.lines_kept = size;
 }
 
-static __always_inline void fill_v8_shared(struct interp_sending *s, const struct wp_v8_offsets *at, __u64 shared)
+__noinline int fill_v8_shared(struct interp_sending *s, const struct wp_v8_offsets *at, __u64 shared)
 {
+    if (!s || !at)
+        return 0;
     __u64 script = v8_word(shared, V8_SHARED_SCRIPT), name = v8_word(shared, V8_SHARED_NAME);
     __u64 data = v8_word(shared, V8_SHARED_DATA);
     bool has_script = v8_type(script) == at->script;
@@ -183,25 +185,28 @@ static __always_inline void fill_v8_shared(struct interp_sending *s, const struc
             v8_word(data, at->bytecode_positions), s->record.lines + WP_V8_HEAD, WP_INTERP_LINES - WP_V8_HEAD);
     end_v8(s, WP_V8_HEAD + head->third);
     s->is_whole = text.unit && file.unit && (head->third || !has_script);
+    return 0;
 }
 
-static __always_inline void fill_v8_baseline(
-    struct interp_sending *s, const struct wp_v8_offsets *at, __u64 code, __u64 owner)
+__noinline int fill_v8_baseline(struct interp_sending *s, const struct wp_v8_offsets *at, __u64 code, __u64 owner)
 {
+    if (!s || !at)
+        return 0;
     struct wp_v8_head *head = v8_head(s, WP_V8_BASELINE, owner);
     __u64 bytecode = v8_word(code, at->code_deopt), size = v8_number(v8_word(bytecode, V8_ARRAY_SIZE));
     s->is_whole = false;
     end_v8(s, WP_V8_HEAD);
     if (v8_type(bytecode) != at->bytecode)
-        return;
+        return 0;
     head->second = read_v8_table(v8_word(code, at->code_positions), s->record.lines + WP_V8_HEAD, WP_V8_PLACES);
     barrier_var(size);
     if (size > WP_INTERP_LINES - WP_V8_BYTECODE_AT ||
         !read_user(s->record.lines + WP_V8_BYTECODE_AT, size, bytecode - V8_TAG + at->bytecode_at))
-        return;
+        return 0;
     head->third = (__u32)size;
     end_v8(s, WP_V8_BYTECODE_AT + (__u32)size);
     s->is_whole = true;
+    return 0;
 }
 
 /* The functions that were inlined are sent next. They, too, may be moved while the code is not. */
@@ -221,9 +226,10 @@ static __always_inline __u64 read_v8_inlined(struct interp_sending *s, __u64 deo
     return print;
 }
 
-static __always_inline void fill_v8_optimised(
-    struct interp_sending *s, const struct wp_v8_offsets *at, __u64 code, __u64 owner)
+__noinline int fill_v8_optimised(struct interp_sending *s, const struct wp_v8_offsets *at, __u64 code, __u64 owner)
 {
+    if (!s || !at)
+        return 0;
     struct wp_v8_head *head = v8_head(s, WP_V8_OPTIMISED, owner);
     __u8 *lines = s->record.lines;
     __u64 deopt = v8_word(code, at->code_deopt);
@@ -236,45 +242,25 @@ static __always_inline void fill_v8_optimised(
         v8_word(code, at->code_positions), lines + WP_V8_POSITIONS_AT, WP_INTERP_LINES - WP_V8_POSITIONS_AT);
     end_v8(s, WP_V8_POSITIONS_AT + head->third);
     s->is_whole = head->third;
-}
-
-/* Another end than 0: this one is not to be sent, 1: nor any other one of this stack. */
-enum { V8_SEND, V8_STOP, V8_SENT };
-
-static __always_inline int begin_v8_record(
-    struct interp_sending_context *context, const struct interp_code_key *key, __u64 print)
-{
-    struct interp_sending *s = context->sending;
-    struct interp_code_sent *sent = bpf_map_lookup_elem(&interp_codes, key);
-    if (sent && sent->print == print && sent->epoch == context->epoch && sent->program == context->program &&
-        (!sent->until_ns || bpf_ktime_get_ns() < sent->until_ns))
-        return V8_SENT;
-    if (!has_budget(s, context->process))
-        return V8_STOP;
-    __builtin_memset(&s->record.head, 0, sizeof(s->record.head));
-    __builtin_memset(&s->record.code, 0, 24);
-    s->record.head.time_ns = bpf_ktime_get_ns();
-    s->record.head.kind = WP_RECORD_CODE;
-    s->record.head.pid = context->process->tgid;
-    s->record.head.c = context->process->file.version;
-    s->record.head.a = key->code;
-    s->record.code.part = key->part;
-    s->record.code.name_unit = s->record.code.file_unit = WP_INTERP_UTF8;
-    s->is_whole = true;
-    return V8_SEND;
-}
-
-static __always_inline long end_v8_record(
-    struct interp_sending_context *context, const struct interp_code_key *key, __u64 print)
-{
-    struct interp_sending *s = context->sending;
-    struct interp_code_sent now = {.print = print, .epoch = context->epoch, .program = context->program};
-    if (s->record.code.lines_kept && !send_code(s, context->process))
-        return 1;
-    if (!s->is_whole)
-        now.until_ns = s->record.head.time_ns + INTERP_RETRY_NS;
-    bpf_map_update_elem(&interp_codes, key, &now, BPF_ANY);
     return 0;
+}
+
+static __always_inline int begin_v8_code(
+    struct interp_sending_context *context, const struct interp_code_key *key, __u64 print)
+{
+    struct interp_sending *s = context->sending;
+    int begun = begin_code(s, context->process, key, print);
+    s->record.code.name_unit = s->record.code.file_unit = WP_INTERP_UTF8;
+    return begun;
+}
+
+static __always_inline long end_v8_code(
+    struct interp_sending_context *context, const struct interp_code_key *key, __u64 print)
+{
+    context->sending->is_told = context->sending->record.code.lines_kept;
+    int end = end_code(context->sending, context->process, key, print);
+    barrier_var(end); /* else the compiler proves the next line needless, which the verifier cannot */
+    return end ? 1 : 0;
 }
 
 /* Piece 0 stands for all of them. */
@@ -289,14 +275,14 @@ static __always_inline long send_v8_piece(struct interp_sending_context *context
     bool is_over = v->piece > WP_V8_PIECES || (v->piece && skipped >= bytes);
     if (is_over)
         key.part = 0;
-    int end = text.unit ? begin_v8_record(context, &key, print) : V8_SENT;
-    if (end == V8_STOP)
+    int end = text.unit ? begin_v8_code(context, &key, print) : CODE_SENT;
+    if (end == CODE_STOP)
         return 1;
-    if (is_over || !text.unit || (!v->piece && end == V8_SENT))
+    if (is_over || !text.unit || (!v->piece && end == CODE_SENT))
         v->script = 0;
-    if (is_over && end == V8_SEND)
-        return end_v8_record(context, &key, print);
-    if (!v->piece++ || end == V8_SENT || is_over)
+    if (is_over && end == CODE_SEND)
+        return end_v8_code(context, &key, print);
+    if (!v->piece++ || end == CODE_SENT || is_over)
         return 0;
     __u64 size = bytes - skipped < WP_V8_PIECE ? bytes - skipped : WP_V8_PIECE;
     struct wp_v8_head *head = v8_head(s, WP_V8_SOURCE, 0);
@@ -305,12 +291,12 @@ static __always_inline long send_v8_piece(struct interp_sending_context *context
         v->script = 0; /* not again for a while */
         key.part = 0;
         s->is_whole = false;
-        return end_v8_record(context, &key, print);
+        return end_v8_code(context, &key, print);
     }
     head->second = text.unit;
     head->third = (__u32)size;
     end_v8(s, WP_V8_HEAD + (__u32)size);
-    return end_v8_record(context, &key, print);
+    return end_v8_code(context, &key, print);
 }
 
 static __always_inline long send_v8_shared(struct interp_sending_context *context, __u64 shared)
@@ -323,11 +309,11 @@ static __always_inline long send_v8_shared(struct interp_sending_context *contex
     __u64 script = v8_word(shared, V8_SHARED_SCRIPT), print = v8_print_shared(shared);
     s->v8.script = v8_type(script) == at->script ? script : 0;
     s->v8.piece = 0;
-    int end = begin_v8_record(context, &key, print);
-    if (end != V8_SEND)
-        return end == V8_STOP;
+    int end = begin_v8_code(context, &key, print);
+    if (end != CODE_SEND)
+        return end == CODE_STOP;
     fill_v8_shared(s, at, shared);
-    return end_v8_record(context, &key, print);
+    return end_v8_code(context, &key, print);
 }
 
 static __always_inline long send_v8_compiled(struct interp_sending_context *context, __u64 code, __u64 owner)
@@ -345,14 +331,14 @@ static __always_inline long send_v8_compiled(struct interp_sending_context *cont
     bool is_baseline = (flags & V8_CODE_KIND) == at->baseline;
     if (!is_baseline)
         print = read_v8_inlined(s, v8_word(code, at->code_deopt), print);
-    int end = begin_v8_record(context, &key, print);
-    if (end != V8_SEND)
-        return end == V8_STOP;
+    int end = begin_v8_code(context, &key, print);
+    if (end != CODE_SEND)
+        return end == CODE_STOP;
     if (is_baseline)
         fill_v8_baseline(s, at, code, owner);
     else
         fill_v8_optimised(s, at, code, owner);
-    return end_v8_record(context, &key, print);
+    return end_v8_code(context, &key, print);
 }
 
 static long send_v8(__u32 index, void *argument)

@@ -18,17 +18,17 @@ const volatile bool wp_reads_local = false; /* set before loading: there is a pr
 
 static __always_inline bool is_local(const struct sock *sk)
 {
-    return wp_reads_local && GET(struct sock, sk, __sk_common.skc_family) == AF_UNIX;
+    return wp_reads_local && GET(sock, sk, __sk_common.skc_family) == AF_UNIX;
 }
 
 /* Of a stream that is connected; 0: it is none, or numbers are left out. */
 static __always_inline __u32 connection_of(struct cpu_context *context, struct sock *sk)
 {
     if (is_between_windows() || wp_walk_one_in != 1 || !bpf_core_type_exists(struct unix_sock) ||
-        GET(struct sock, sk, sk_type) != SOCK_STREAM)
+        GET(sock, sk, sk_type) != SOCK_STREAM)
         return 0;
     __u64 here = number_of(&context->places[0], sk);
-    __u64 there = number_of(&context->places[1], GET(struct unix_sock, sk, peer));
+    __u64 there = number_of(&context->places[1], GET(unix_sock, sk, peer));
     if (!there)
         return 0;
     __u32 number = (__u32)(mix(mix(here ^ there, here + there), 0x6c6f63616c) >> (64 - CONNECTION_BITS));

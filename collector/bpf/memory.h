@@ -63,7 +63,7 @@ static __noinline __u64 short_group(struct task_struct *task, __u64 near, bool *
     }
     __u64 key = node ? name_key(mix(0x6d656d, BPF_CORE_READ(node, id))) : 0;
     if (node && is_new_name(key))
-        tell_group(node, key, WP_GROUP_MEMORY);
+        tell_group((__u64)(unsigned long)node, key, WP_GROUP_MEMORY);
     return key;
 }
 

@@ -114,12 +114,13 @@ struct group_record {
     struct wp_record_group group;
 };
 
-/* Its path below the root of its hierarchy; kind: WP_GROUP_*. */
-static __noinline void tell_group(struct kernfs_node *node, __u64 key, __u32 kind)
+/* The path of a kernfs_node below the root of its hierarchy; kind: WP_GROUP_*. Not static: as tell_path. */
+__noinline int tell_group(__u64 node_at, __u64 key, __u32 kind)
 {
+    struct kernfs_node *node = (struct kernfs_node *)node_at;
     struct group_record *r = RESERVE(struct group_record, WP_RECORD_GROUP);
     if (!r)
-        return;
+        return 0;
     fill_head(&r->head, WP_RECORD_GROUP, current_task());
     r->head.a = key;
     r->head.c = kind;
@@ -141,6 +142,7 @@ static __noinline void tell_group(struct kernfs_node *node, __u64 key, __u32 kin
     r->group.size = size;
     r->group.is_cut = node && folder_of(node);
     submit(r);
+    return 0;
 }
 
 /* Of the cgroup, told by its name. */
@@ -148,7 +150,7 @@ static __always_inline __u64 group_key(struct kernfs_node *node)
 {
     __u64 key = node ? name_key(mix(CGROUP2_SUPER_MAGIC, BPF_CORE_READ(node, id))) : 0;
     if (node && is_new_name(key))
-        tell_group(node, key, WP_GROUP_QUOTA);
+        tell_group((__u64)(unsigned long)node, key, WP_GROUP_QUOTA);
     return key;
 }
 

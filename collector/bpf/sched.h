@@ -183,12 +183,12 @@ int WORK_PROG(wp_switch, bool preempt, struct task_struct *prev, struct task_str
     if (r->head.c == STATE_INTERRUPTIBLE && (r->head.a = timeout_of(regs, call.number)))
         r->head.flags |= 4; /* WP_SWITCH_TIMED */
     if (!r->head.tid || r->head.c == STATE_RUNNING || r->head.c == STATE_DEAD || !is_chosen(r->head.pid)) {
-        send_with_stack(r, true);
+        send_quick(&r->head);
         return 0;
     }
     if (!wp_walk_one_in) {
         is_walk_wanted();
-        send_with_stack(r, true);
+        send_quick(&r->head);
         return 0;
     }
     /* Without user mode or memory there is nothing to remember. */
@@ -213,7 +213,7 @@ int WORK_PROG(wp_switch, bool preempt, struct task_struct *prev, struct task_str
         return 0;
     }
     if (!is_walk_wanted()) {
-        send_with_stack(r, true);
+        send_quick(&r->head);
         return 0;
     }
     take_stacks(ctx, r, prev, regs, 0);

@@ -47,9 +47,12 @@ static __noinline int tell_seized_name(struct seized *s, __u32 place, __u64 key)
     return 0;
 }
 
-static __noinline int tell_seizure(struct seized *s, __u32 place, __u64 ns, __u64 time_ns)
+/* Not static: the verifier walks it once, not once for each state of each caller. */
+__noinline int tell_seizure(struct seized *s, __u32 place, __u64 ns, __u64 time_ns)
 {
     struct wp_record r;
+    if (!s)
+        return 0;
     fill_head(&r, KIND_REASON, current_task());
     r.tid = r.pid = 0;
     r.time_ns = time_ns;
@@ -121,7 +124,7 @@ static __always_inline void add_steal(struct seized *s, struct task_struct *runn
         !bpf_core_field_exists(((struct cfs_rq___queue *)0)->rq) ||
         !bpf_core_field_exists(((struct rq___steal *)0)->prev_steal_time_rq))
         return;
-    __u64 steal_ns = ((struct task_struct___queue *)running)->se.cfs_rq->rq->prev_steal_time_rq + 1;
+    __u64 steal_ns = ((struct task_struct___queue *)LOOSE(task_struct, running))->se.cfs_rq->rq->prev_steal_time_rq + 1;
     if (likely(steal_ns == s->steal_ns))
         return;
     if (s->steal_ns && steal_ns > s->steal_ns) {

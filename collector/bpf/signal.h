@@ -29,7 +29,7 @@ static __always_inline __u32 signal_of(struct task_struct *woken)
 {
     if (!(woken->__state & (TASK_INTERRUPTIBLE | TASK_WAKEKILL)) || woken->flags & PF_KTHREAD)
         return 0;
-    struct signal_struct *group = woken->signal;
+    struct signal_struct *group = LOOSE(task_struct, woken)->signal;
     if (!group)
         return 0;
     __u64 set = (woken->pending.signal.sig[0] | group->shared_pending.signal.sig[0]) & ~woken->blocked.sig[0];
@@ -45,7 +45,7 @@ static __always_inline __u32 signal_of(struct task_struct *woken)
  * complete_signal, wakes the first thread when it wants the signal, and else notes whom. */
 static __always_inline bool is_target(struct task_struct *woken)
 {
-    struct signal_struct *group = woken->signal;
+    struct signal_struct *group = LOOSE(task_struct, woken)->signal;
     return (woken->pending.signal.sig[0] & ~woken->blocked.sig[0]) || woken->pid == woken->tgid ||
         (group && address_of(&group->curr_target) == (__u64)woken);
 }

@@ -94,7 +94,7 @@ static __always_inline void describe(struct wp_record_socket *out, const struct 
     out->protocol = (__u8)sk->sk_protocol;
     out->local_port = common->skc_num;
     out->remote_port = bpf_ntohs(common->skc_dport);
-    out->netns = common->skc_net.net->ns.inum;
+    out->netns = LOOSE(sock, sk)->__sk_common.skc_net.net->ns.inum;
     if (common->skc_family == AF_INET) {
         __be32 local = common->skc_rcv_saddr, remote = common->skc_daddr;
         __builtin_memcpy(out->local, &local, 4);
@@ -221,7 +221,7 @@ static __always_inline int tcp_sent(struct sock *sk, int result)
     if (!s)
         return 0;
     forget_positions(s, sk);
-    __u32 end = GET(struct tcp_sock, sk, write_seq);
+    __u32 end = GET(tcp_sock, sk, write_seq);
     __u32 bytes = s->has_sent_end ? end - s->sent_end : (__u32)result;
     if (!bytes) /* another thread's call took in these bytes as well */
         return 0;
@@ -236,7 +236,7 @@ static __always_inline void begin_reads(struct socket *s, struct sock *sk)
 {
     if (likely(s->has_read_end))
         return;
-    s->read_end = GET(struct tcp_sock, sk, copied_seq);
+    s->read_end = GET(tcp_sock, sk, copied_seq);
     s->has_read_end = 1;
 }
 
@@ -245,10 +245,10 @@ static __always_inline bool is_full(struct sock *sk, __u32 write_seq)
 {
     if (sk->sk_wmem_queued >= sk->sk_sndbuf)
         return true;
-    __u32 most = GET(struct tcp_sock, sk, notsent_lowat);
+    __u32 most = GET(tcp_sock, sk, notsent_lowat);
     if (!most)
-        most = sk->__sk_common.skc_net.net->ipv4.sysctl_tcp_notsent_lowat;
-    return write_seq - GET(struct tcp_sock, sk, snd_nxt) >= most;
+        most = LOOSE(sock, sk)->__sk_common.skc_net.net->ipv4.sysctl_tcp_notsent_lowat;
+    return write_seq - GET(tcp_sock, sk, snd_nxt) >= most;
 }
 
 enum progress { SENDS_ALL, SENDS_SOME, SENDS_NONE };
@@ -260,7 +260,7 @@ static __always_inline enum progress progress_of(
 {
     __u64 at = number_of(&context->places[0], last); /* the last packet that was not sent yet; there may be none */
     if (is_full(sk, write_seq))                      /* what that one has room for goes there */
-        return at && left <= size_goal - (__s64)GET(struct sk_buff, at, len) ? SENDS_ALL : SENDS_NONE;
+        return at && left <= size_goal - (__s64)GET(sk_buff, at, len) ? SENDS_ALL : SENDS_NONE;
     __s64 room = (__s64)sk->sk_sndbuf - sk->sk_wmem_queued;
     return left <= size_goal || 2 * left <= room ? SENDS_ALL : SENDS_SOME;
 }
@@ -280,7 +280,7 @@ int WORK_PROG(wp_tcp_send, struct sock *sk, struct msghdr *message, struct sk_bu
     if (!s)
         return 0;
     forget_positions(s, sk);
-    __u32 begin = GET(struct tcp_sock, sk, write_seq), left = (__u32)message->msg_iter.count;
+    __u32 begin = GET(tcp_sock, sk, write_seq), left = (__u32)message->msg_iter.count;
     if (!s->has_sent_end)
         s->sent_end = begin;
     s->has_sent_end = 1;
@@ -331,7 +331,7 @@ int WORK_PROG(wp_tcp_read, struct sock *sk)
         return 0;
     forget_positions(s, sk);
     begin_reads(s, sk);
-    __u32 end = GET(struct tcp_sock, sk, copied_seq), bytes = end - s->read_end;
+    __u32 end = GET(tcp_sock, sk, copied_seq), bytes = end - s->read_end;
     s->read_end = end;
     if (bytes)
         send_sock(KIND_SOCK_RECV, 0, s->key, end, bytes);
@@ -413,7 +413,7 @@ static __always_inline int data_ready(struct sock *sk)
     if (!s)
         return 0;
     if (is_tcp(sk)) {
-        mark_message(context, sk, s->key, GET(struct tcp_sock, sk, rcv_nxt));
+        mark_message(context, sk, s->key, GET(tcp_sock, sk, rcv_nxt));
     } else if (sk->sk_protocol == IPPROTO_UDP) {
         mark_message(context, sk, s->key, datagram);
         send_sock(KIND_SOCK_ARRIVE, 1, s->key, datagram, 0); /* WP_SOCK_DATAGRAM */

@@ -79,7 +79,7 @@ static __always_inline void take_stacks(
         kernel = WP_RECORD_KERNEL_DEPTH;
     __u32 user = 0;
     if (regs && wp_unwinds) {
-        user = unwind_user(task, regs, (struct user_ips *)&r->ips[kernel], which);
+        user = unwind_user((struct user_ips *)&r->ips[kernel], which);
     } else if (regs) {
         got = bpf_get_stack(ctx, &r->ips[kernel], WP_RECORD_USER_DEPTH * 8, BPF_F_USER_STACK);
         user = got > 0 ? (__u32)got / 8 : 0;

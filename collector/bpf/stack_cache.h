@@ -87,8 +87,8 @@ static __always_inline bool is_as_remembered(
     void *ctx, struct stack_cache *m, struct task_struct *task, struct pt_regs *regs)
 {
     if (!m->key || m->ip != REGS_IP(regs) || m->sp != regs->sp || m->bp != REGS_BP(regs) ||
-        m->exec_vm != task->mm->exec_vm || m->epoch != wp_stack_epoch || m->generation != wp_unwind_generation ||
-        m->exec_id != task->self_exec_id)
+        m->exec_vm != LOOSE(task_struct, task)->mm->exec_vm || m->epoch != wp_stack_epoch ||
+        m->generation != wp_unwind_generation || m->exec_id != task->self_exec_id)
         return false;
     __u64 frame = number_of(&m->place, ctx), top = stack_top(m, task);
     for (__u32 i = 0; i < KERNEL_WORDS; i++) {
@@ -182,7 +182,7 @@ static __always_inline void remember(void *ctx, struct stack_cache *m, struct st
     m->ip = REGS_IP(regs);
     m->sp = regs->sp;
     m->bp = REGS_BP(regs);
-    m->exec_vm = task->mm->exec_vm;
+    m->exec_vm = LOOSE(task_struct, task)->mm->exec_vm;
     m->epoch = wp_stack_epoch;
     m->generation = wp_unwind_generation;
     m->exec_id = task->self_exec_id;

@@ -50,12 +50,15 @@ static __always_inline struct dentry *dentry_of(struct inode *inode)
         __builtin_preserve_field_info(none->d_u.d_alias, BPF_FIELD_BYTE_OFFSET));
 }
 
-/* dentry NULL: it has no path. What is in no folder (a pipe, "[eventfd]") has the name of its kind. */
-static __always_inline void tell_path(struct dentry *dentry, struct inode *inode, __u64 key)
+/* Of a dentry, 0: it has no path, and an inode. What is in no folder (a pipe, "[eventfd]") has the name of its kind.
+ * Not static: the verifier walks it once, not once for each state of each caller. */
+__noinline int tell_path(__u64 dentry_at, __u64 inode_at, __u64 key)
 {
+    struct dentry *dentry = (struct dentry *)dentry_at;
+    struct inode *inode = (struct inode *)inode_at;
     struct path_record *r = RESERVE(struct path_record, WP_RECORD_PATH);
     if (!r)
-        return;
+        return 0;
     fill_head(&r->head, WP_RECORD_PATH, current_task());
     r->head.a = key;
     r->head.b = BPF_CORE_READ(inode, i_sb, s_magic);
@@ -76,6 +79,7 @@ static __always_inline void tell_path(struct dentry *dentry, struct inode *inode
     r->path.count = count;
     r->path.special = BPF_CORE_READ(inode, i_rdev);
     submit(r);
+    return 0;
 }
 
 #endif

@@ -418,24 +418,19 @@ struct user_ips {
     __u64 at[WP_RECORD_USER_DEPTH + 1];
 };
 
-/* Not static: as tree_step. */
-__noinline int walk_user(struct walk *w, struct space *space, struct user_ips *ips, __u32 which)
-{
-    if (!wp_unwinds || !w || !space || !ips)
-        return 0;
-    struct walk_context context = {.walk = w, .space = space, .ips = ips->at, .which = which};
-    bpf_loop(WP_RECORD_USER_DEPTH, step, &context, 0);
-    return 0;
-}
-
-/* Fills ips with up to WP_RECORD_USER_DEPTH addresses, innermost first; their number. */
-static __always_inline __u32 unwind_user(
-    struct task_struct *task, struct pt_regs *regs, struct user_ips *ips, __u32 which)
+/* Fills ips with up to WP_RECORD_USER_DEPTH addresses of the running thread, innermost first; their number. Not static:
+ * as tree_step. */
+__noinline __u32 unwind_user(struct user_ips *ips, __u32 which)
 {
     __u32 zero = 0;
-    struct walk *w = bpf_map_lookup_elem(&walks, &which);
-    struct space *space = space_of(task);
-    if (!w || !space)
+    if (!wp_unwinds || !ips)
+        return 0;
+    struct task_struct *task = current_task();
+    struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+    struct walk_context context = {
+        .walk = bpf_map_lookup_elem(&walks, &which), .space = space_of(task), .ips = ips->at, .which = which};
+    struct walk *w = context.walk;
+    if (!w || !context.space || !regs)
         return 0;
     w->ip = REGS_IP(regs);
     w->sp = regs->sp;
@@ -453,7 +448,7 @@ static __always_inline __u32 unwind_user(
 #endif
     w->is_exact = 1;
     w->end = WP_UNWIND_TOO_DEEP;
-    walk_user(w, space, ips, which);
+    bpf_loop(WP_RECORD_USER_DEPTH, step, &context, 0);
     struct wp_unwind_counts *counts = bpf_map_lookup_elem(&unwind_counts, &zero);
     if (counts && w->end < WP_UNWIND_ENDS)
         counts->ends[w->end]++;

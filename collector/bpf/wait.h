@@ -142,7 +142,8 @@ static __always_inline bool is_many(__u32 number, struct pt_regs *regs)
 
 static __always_inline struct file *file_at(struct task_struct *task, __u32 fd)
 {
-    struct files_struct *open = task->files; /* loads of known types are cheaper than calls that read */
+    struct files_struct *open =
+        LOOSE(task_struct, task)->files; /* loads of known types are cheaper than calls that read */
     struct fdtable *table = open ? open->fdt : 0;
     if (!table || fd >= table->max_fds)
         return 0;
@@ -159,20 +160,20 @@ static __always_inline struct known_file *ready_file(__u64 address)
 /* The part of an internet socket's description that changes with its memory's next use. */
 static __always_inline __u64 ends_of(__u64 sk)
 {
-    return (__u64)GET(struct sock, sk, __sk_common.skc_portpair) << 32 | GET(struct sock, sk, __sk_common.skc_daddr);
+    return (__u64)GET(sock, sk, __sk_common.skc_portpair) << 32 | GET(sock, sk, __sk_common.skc_daddr);
 }
 
 static __always_inline __u64 check_of(const struct known_file *k, struct file *file, struct inode *inode)
 {
     switch (k->how) {
     case CHECK_KIND:
-        return (__u64)(unsigned long)GET(struct file, file, f_op);
+        return (__u64)(unsigned long)GET(file, file, f_op);
     case CHECK_PORTS:
         return ends_of(k->sk);
     case CHECK_PEER:
-        return (__u64)(unsigned long)GET(struct unix_sock, k->sk, peer);
+        return (__u64)(unsigned long)GET(unix_sock, k->sk, peer);
     default:
-        return GET(struct inode, inode, i_ino);
+        return GET(inode, inode, i_ino);
     }
 }
 
@@ -183,10 +184,10 @@ static __always_inline __u64 check_of(const struct known_file *k, struct file *f
  */
 static __always_inline bool is_serving(struct sock *sk, __u8 protocol, __u16 local, __u16 remote)
 {
-    struct inet_bind_bucket *bucket = protocol == 6 ? GET(struct inet_connection_sock, sk, icsk_bind_hash) : 0;
+    struct inet_bind_bucket *bucket = protocol == 6 ? GET(inet_connection_sock, sk, icsk_bind_hash) : 0;
     if (!remote || !bucket)
         return local && (!remote || local < remote);
-    return GET(struct inet_bind_bucket, bucket, fastreuse) >= 0;
+    return GET(inet_bind_bucket, bucket, fastreuse) >= 0;
 }
 
 static __always_inline void set_ipv4(wp_u8 *out, __be32 address)
@@ -196,15 +197,15 @@ static __always_inline void set_ipv4(wp_u8 *out, __be32 address)
 
 static __always_inline void describe_inet(struct wp_record_wait *wait, struct sock *sk)
 {
-    __u16 local = GET(struct sock, sk, __sk_common.skc_num);
-    __u16 remote = bpf_ntohs(GET(struct sock, sk, __sk_common.skc_dport));
+    __u16 local = GET(sock, sk, __sk_common.skc_num);
+    __u16 remote = bpf_ntohs(GET(sock, sk, __sk_common.skc_dport));
     if (is_serving(sk, wait->socket.protocol, local, remote)) { /* its clients are many */
         wait->socket.local_port = local;
         return;
     }
     wait->socket.remote_port = remote;
     if (wait->socket.family == FAMILY_INET)
-        set_ipv4(wait->socket.remote, GET(struct sock, sk, __sk_common.skc_daddr));
+        set_ipv4(wait->socket.remote, GET(sock, sk, __sk_common.skc_daddr));
     else
         BPF_CORE_READ_INTO(&wait->socket.remote, sk, __sk_common.skc_v6_daddr.in6_u.u6_addr32);
 }
@@ -223,20 +224,19 @@ static __always_inline void describe_unix(struct wp_record_wait *wait, struct un
         bpf_probe_read_kernel(wait->path, size & 127, address->name[0].sun_path);
 }
 
-/* `bytes`: of the description, behind which it is 0. */
-static __always_inline __u64 key_of_bytes(const struct wp_record_wait *wait, __u32 bytes)
+/* Of the description's first bytes, behind which it is 0. Not static: the verifier walks it once. */
+__noinline __u64 wait_key(const struct wp_record_wait *wait, __u32 bytes)
 {
     const __u64 *words = (const __u64 *)wait;
     __u64 key = 0x77616974;
-#pragma unroll
-    for (__u32 i = 0; i < bytes / 8; i++)
+    if (!wait)
+        return 0;
+    for (__u32 i = 0; i < sizeof(*wait) / 8; i++) {
+        if (i >= bytes / 8)
+            break;
         key = mix(key, words[i]);
+    }
     return name_key(key);
-}
-
-static __always_inline __u64 wait_key(const struct wp_record_wait *wait)
-{
-    return key_of_bytes(wait, sizeof(*wait));
 }
 
 /* Where a description is made: half of the bytes that a program may have on its stack are too many. */
@@ -255,15 +255,17 @@ static __always_inline struct wait_record *new_wait(__u32 which)
     return r;
 }
 
-static __always_inline void tell_wait(struct wait_record *r, struct task_struct *task, __u64 key)
+/* Of the running thread. Not static: as wait_key. */
+__noinline int tell_wait(struct wait_record *r, __u64 key)
 {
-    if (!is_new_name(key))
-        return;
-    fill_head(&r->head, WP_RECORD_WAIT, task);
+    if (!r || !is_new_name(key))
+        return 0;
+    fill_head(&r->head, WP_RECORD_WAIT, current_task());
     r->head.a = key;
     r->head.tail = sizeof(r->wait);
     if (bpf_ringbuf_output(&ring, r, sizeof(*r), wake_flag()))
         count_drop(WP_RECORD_WAIT);
+    return 0;
 }
 
 static __always_inline __u64 sock_key(struct known_file *k, struct sock *sk, struct task_struct *task, __u32 which)
@@ -272,28 +274,28 @@ static __always_inline __u64 sock_key(struct known_file *k, struct sock *sk, str
     if (!sk || !r)
         return 0;
     k->sk = (__u64)(unsigned long)sk;
-    r->wait.socket.family = (__u8)GET(struct sock, sk, __sk_common.skc_family);
-    r->wait.socket.protocol = (__u8)GET(struct sock, sk, sk_protocol);
-    r->wait.type = GET(struct sock, sk, sk_type);
+    r->wait.socket.family = (__u8)GET(sock, sk, __sk_common.skc_family);
+    r->wait.socket.protocol = (__u8)GET(sock, sk, sk_protocol);
+    r->wait.type = GET(sock, sk, sk_type);
     k->how = CHECK_PORTS;
     __u64 key;
     if (r->wait.socket.family == FAMILY_INET || r->wait.socket.family == FAMILY_INET6) {
         describe_inet(&r->wait, sk);
-        key = key_of_bytes(&r->wait, __builtin_offsetof(struct wp_record_wait, path));
+        key = wait_key(&r->wait, __builtin_offsetof(struct wp_record_wait, path));
     } else {
         if (r->wait.socket.family == FAMILY_UNIX && bpf_core_type_exists(struct unix_sock)) {
             k->how = CHECK_PEER;
             describe_unix(&r->wait, (struct unix_sock *)sk);
         }
-        key = wait_key(&r->wait);
+        key = wait_key(&r->wait, sizeof(r->wait));
     }
-    tell_wait(r, task, key);
+    tell_wait(r, key);
     return key;
 }
 
 static __always_inline __u64 socket_key(struct known_file *k, struct file *file, struct task_struct *task, __u32 which)
 {
-    struct socket___kernel *socket = (struct socket___kernel *)GET(struct file, file, private_data);
+    struct socket___kernel *socket = (struct socket___kernel *)GET(file, file, private_data);
     return sock_key(k, BPF_CORE_READ(socket, sk), task, which);
 }
 
@@ -308,14 +310,14 @@ static __always_inline __u64 path_key(struct known_file *k, struct file *file, s
         key = inode_key(inode);
     }
     if (is_new_name(key))
-        tell_path(BPF_CORE_READ(file, f_path.dentry), inode, key);
+        tell_path((__u64)(unsigned long)BPF_CORE_READ(file, f_path.dentry), k->inode, key);
     return key;
 }
 
 /* The key of a file, by what is remembered (`which` 0: in a switch, 1: in a waking). */
 static __noinline __u64 file_key(struct known_file *k, struct file *file, struct task_struct *task, __u32 which)
 {
-    struct inode *inode = GET(struct file, file, f_inode);
+    struct inode *inode = GET(file, file, f_inode);
     if (!k || !inode)
         return 0;
     if (k->file == (__u64)(unsigned long)file && k->inode == (__u64)(unsigned long)inode && k->key &&
@@ -323,8 +325,8 @@ static __noinline __u64 file_key(struct known_file *k, struct file *file, struct
         return k->key;
     k->file = (__u64)(unsigned long)file;
     k->inode = (__u64)(unsigned long)inode;
-    k->key = (GET(struct inode, inode, i_mode) & S_IFMT) == S_IFSOCK ? socket_key(k, file, task, which)
-                                                                     : path_key(k, file, inode);
+    k->key =
+        (GET(inode, inode, i_mode) & S_IFMT) == S_IFSOCK ? socket_key(k, file, task, which) : path_key(k, file, inode);
     k->check = check_of(k, file, inode);
     return k->key;
 }
@@ -346,7 +348,7 @@ static __noinline __u64 message_key(struct known_file *k, __u64 socket, struct t
 /* A lock in memory that is a file's, or just behind it (what begins as zeros): it has a name there. */
 static __noinline __u64 lock_key(struct waits *w, struct task_struct *task, __u64 address)
 {
-    struct mm_struct *mm = task->mm;
+    struct mm_struct *mm = LOOSE(task_struct, task)->mm;
     if (!w || !mm)
         return 0;
     __u64 space = mix(mm->exec_vm, task->self_exec_id);
@@ -377,8 +379,8 @@ static __noinline __u64 lock_key(struct waits *w, struct task_struct *task, __u6
     r->wait.end = BPF_CORE_READ(area, vm_end);
     r->wait.offset = BPF_CORE_READ(area, vm_pgoff) << 12;
     r->wait.inode = BPF_CORE_READ(file, f_inode, i_ino);
-    w->lock_key = name_key(mix(mix(wait_key(&r->wait), task->tgid), space));
-    tell_wait(r, task, w->lock_key);
+    w->lock_key = name_key(mix(mix(wait_key(&r->wait, sizeof(r->wait)), task->tgid), space));
+    tell_wait(r, w->lock_key);
     return w->lock_key;
 }
 
@@ -398,8 +400,8 @@ static __noinline __u64 connecting_key(struct task_struct *task, __u64 address, 
     else if (size <= sizeof(r->wait.path))
         bpf_probe_read_user(r->wait.path, size & 127, (void *)(address + 2));
     r->wait.socket.family = FAMILY_UNIX;
-    __u64 key = wait_key(&r->wait);
-    tell_wait(r, task, key);
+    __u64 key = wait_key(&r->wait, sizeof(r->wait));
+    tell_wait(r, key);
     return key;
 }
 
@@ -436,7 +438,7 @@ static __always_inline __u64 wait_of(struct waits *w, struct task_struct *task, 
     if (!file)
         return 0;
     if (is_epoll(number)) {
-        __u64 poll = (__u64)(unsigned long)GET(struct file, file, private_data);
+        __u64 poll = (__u64)(unsigned long)GET(file, file, private_data);
         if (w->eventpoll != poll) /* else whoever wakes it, on another processor, has to fetch what has not changed */
             w->eventpoll = poll;
         return 0; /* what was ready is known at the end */
@@ -481,13 +483,13 @@ static __always_inline __u64 ready_of(
     if (!w->eventpoll)
         return 0;
     struct eventpoll *poll = (struct eventpoll *)w->eventpoll;
-    struct list_head *last = GET(struct eventpoll, poll, rdllist.prev), *head = &poll->rdllist;
+    struct list_head *last = GET(eventpoll, poll, rdllist.prev), *head = &poll->rdllist;
     if (!last || last == head)
         return 0;
     struct epitem *none = 0;
     struct epitem *item = (struct epitem *)((__u64)(unsigned long)last -
         __builtin_preserve_field_info(none->rdllink, BPF_FIELD_BYTE_OFFSET));
-    struct file *file = GET(struct epitem, item, ffd.file);
+    struct file *file = GET(epitem, item, ffd.file);
     return file ? file_key(ready_file(number_of(&context->places[0], file)), file, current_task(), 1) : 0;
 }
 

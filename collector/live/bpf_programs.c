@@ -2,6 +2,7 @@
 #include "collector/live/bpf_programs.h"
 
 #include "collector/host/sample_event.h"
+#include "collector/live/core_types.h"
 #include "collector/live/parallel_load.h"
 #include "collector/live/probe.h"
 #include "collector/live/records.h"
@@ -16,9 +17,7 @@
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wconversion"
 #include "wakepath.skel.h"
-#include "wakepath_bare.skel.h"
 #include "wakepath_plain.skel.h"
-#include "wakepath_uncounted.skel.h"
 #pragma GCC diagnostic pop
 
 #define KERNEL_LOG                                                                                                     \
@@ -27,13 +26,14 @@
 #define LINKS 64u
 #define BUFFER_SLOTS_LEAST 512u
 #define BUFFER_SLOTS_MOST 65536u /* 4 MiB a CPU */
-#define REMEMBERED_LEAST 16384u  /* stacks, and pieces of code, that the programs know as told */
-#define REMEMBERED_A_CPU 8192u   /* up to what the objects say */
+#define PHASE_SWITCHES 2         /* of attaching: the last */
+#define WHOLE_CPUS 8u            /* processors from which on tables are as large as the objects say */
 
 struct wp_programs {
     struct wakepath_bpf *object;
     const struct wp_logger *logger;
     struct wp_parallel_load largest; /* programs that are most of what is to be verified */
+    struct wp_core_types types;      /* that libbpf relocates by */
     struct bpf_link *links[LINKS];
     unsigned link_count;
     struct bpf_link **sample_links; /* one a CPU */
@@ -67,20 +67,24 @@ static void log_choice(const struct wp_programs *p, const struct wp_probe_fact *
             best->why, used->programs);
 }
 
-/* All objects have the same maps, programs and variables. */
+/* Both objects have the same maps, programs and variables. */
 static int open_object(struct wp_programs *p, struct wp_error *err)
 {
-    static const void *(*const elves[2][2])(size_t *) = {{wakepath_bare_bpf__elf_bytes, wakepath_plain_bpf__elf_bytes},
-        {wakepath_uncounted_bpf__elf_bytes, wakepath_bpf__elf_bytes}};
-    bool casts = wp_probe_wants(p->probe, "kfunc/bpf_rdonly_cast"), counts = wp_probe_has_count(p->probe);
-    LIBBPF_OPTS(
-        bpf_object_open_opts, opts, .kernel_log_buf = p->kernel_log, .kernel_log_size = p->kernel_log ? KERNEL_LOG : 0);
+    bool casts = wp_probe_wants(p->probe, "kfunc/bpf_rdonly_cast");
+    LIBBPF_OPTS(bpf_object_open_opts, opts, .kernel_log_buf = p->kernel_log,
+        .kernel_log_size = p->kernel_log ? KERNEL_LOG : 0, .btf_custom_path = p->types.path);
     p->object = calloc(1, sizeof(*p->object));
     int rc = p->object ? wakepath_bpf__create_skeleton(p->object) : -ENOMEM;
+    if (!rc)
+        rc = wp_core_types_create(&p->types);
     if (!rc) {
-        p->object->skeleton->data = (void *)(uintptr_t)elves[casts][counts](&p->object->skeleton->data_sz);
+        size_t *size = &p->object->skeleton->data_sz;
+        p->object->skeleton->data =
+            (void *)(uintptr_t)(casts ? wakepath_bpf__elf_bytes(size) : wakepath_plain_bpf__elf_bytes(size));
         rc = bpf_object__open_skeleton(p->object->skeleton, &opts);
     }
+    if (!rc)
+        rc = wp_core_types_fill(&p->types, wp_probe_types(p->probe), bpf_object__btf(p->object->obj));
     return rc ? wp_error_errno(err, rc, "cannot open the BPF programs") : 0;
 }
 
@@ -152,15 +156,18 @@ static void size_buffers(struct wp_programs *p)
     bpf_map__set_max_entries(p->object->maps.cpu_slots, cpus * slots);
 }
 
-/* The kernel makes all elements of such a map with it, which a small host would wait for. */
+/* Of what the programs remember. The kernel makes all elements of such a map with it, which a small host would wait
+ * for.
+ */
 static void size_memory(struct wp_programs *p)
 {
-    struct bpf_map *const maps[] = {p->object->maps.seen, p->object->maps.interp_codes};
+    struct bpf_map *const maps[] = {p->object->maps.seen, p->object->maps.named, p->object->maps.served_requests,
+        p->object->maps.interp_codes, p->object->maps.interp_threads, p->object->maps.interp_processes};
     for (unsigned i = 0; i < sizeof(maps) / sizeof(maps[0]); i++) {
-        uint32_t most = bpf_map__max_entries(maps[i]), rows = REMEMBERED_LEAST;
-        while (rows < most && rows < p->cpus * REMEMBERED_A_CPU)
+        uint32_t whole = bpf_map__max_entries(maps[i]), rows = whole / WHOLE_CPUS;
+        while (rows < whole && rows / p->cpus < whole / WHOLE_CPUS)
             rows *= 2;
-        bpf_map__set_max_entries(maps[i], rows < most ? rows : most);
+        bpf_map__set_max_entries(maps[i], rows);
     }
 }
 
@@ -181,22 +188,96 @@ static void set_options(struct wp_programs *p, const struct wp_source_bpf_option
     size_memory(p);
 }
 
+static int attach_one(struct wp_programs *p, struct bpf_program *program, struct wp_error *err)
+{
+    bool is_raw = bpf_program__type(program) == BPF_PROG_TYPE_RAW_TRACEPOINT;
+    if (p->link_count == LINKS)
+        return wp_error_set(err, -E2BIG, "too many programs");
+    struct bpf_link *link = is_raw ? bpf_program__attach_raw_tracepoint(program, hook_of(program))
+                                   : bpf_program__attach_trace(program); /* parallel_load.h: not bpf_program__attach */
+    if (link) {
+        p->links[p->link_count++] = link;
+    } else if (bpf_program__type(program) == BPF_PROG_TYPE_TRACING &&
+        bpf_program__expected_attach_type(program) != BPF_TRACE_RAW_TP) { /* what it would tell has a substitute */
+        wp_log(p->logger, WP_LOG_WARN,
+            "cannot attach to a kernel function, what it reports is not recorded function=%s reason=\"%s\"",
+            hook_of(program), strerror(errno));
+    } else {
+        return wp_error_errno(err, -errno, "cannot attach to the tracepoint %s", hook_of(program));
+    }
+    return 0;
+}
+
+/* Ends of contexts are attached before their beginnings, switches last: nothing is left open that began unseen. */
+static int phase_of(const char *hook)
+{
+    size_t size = strlen(hook);
+    if (size > 5 && !strcmp(hook + size - 5, "_exit") && strcmp(hook, "sched_process_exit"))
+        return 0;
+    return strcmp(hook, "sched_switch") ? 1 : PHASE_SWITCHES;
+}
+
+static int attach_hooks(struct wp_programs *p, int first, int last, struct wp_error *err)
+{
+    struct bpf_program *program;
+    for (int phase = first; phase <= last; phase++)
+        bpf_object__for_each_program(program, p->object->obj)
+        {
+            const char *hook = hook_of(program);
+            if (!hook || !bpf_program__autoload(program) || phase_of(hook) != phase)
+                continue;
+            int rc = attach_one(p, program, err);
+            if (rc)
+                return rc;
+        }
+    return 0;
+}
+
 /* The kernel's answer; -EAGAIN: another try without a thread says more, or does without one. */
 static int load_object(struct wp_programs *p, struct wp_error *err)
 {
     wp_parallel_load_set_types(&p->largest, wp_probe_types(p->probe));
     int rc = wakepath_bpf__load(p->object);
+    int attached = rc ? 0 : attach_hooks(p, 0, PHASE_SWITCHES - 1, err); /* while the largest are verified */
     int refused = wp_parallel_load_finish(&p->largest);
+    wp_core_types_fini(&p->types);
     if ((rc || refused) && p->largest.is_started)
         return -EAGAIN;
-    return rc ? explain_load(p, rc, err) : 0;
+    return rc ? explain_load(p, rc, err) : attached;
+}
+
+static void set_window(struct wp_programs *p, uint32_t number)
+{
+    __atomic_store_n(&p->object->data->wp_window_number, number, __ATOMIC_SEQ_CST);
+}
+
+void wp_programs_end(struct wp_programs *p)
+{
+    if (p->object && p->object->data)
+        set_window(p, WP_WINDOW_UNWATCHED | 1);
+}
+
+static void detach(struct wp_programs *p)
+{
+    wp_programs_end(p);
+    for (unsigned i = p->link_count; i; i--)
+        bpf_link__destroy(p->links[i - 1]);
+    p->link_count = 0;
+    for (unsigned cpu = 0; p->sample_links && cpu < p->cpus; cpu++)
+        bpf_link__destroy(p->sample_links[cpu]);
+    free(p->sample_links);
+    free(p->are_sampled);
+    p->sample_links = NULL;
+    p->are_sampled = NULL;
 }
 
 static void close_object(struct wp_programs *p)
 {
+    detach(p);
     wp_parallel_load_finish(&p->largest);
     p->largest.is_started = false; /* what is loaded next is loaded in its turn, and a refusal of that explained */
     wakepath_bpf__destroy(p->object);
+    wp_core_types_fini(&p->types);
     wp_probe_destroy(p->probe);
     p->object = NULL;
     p->probe = NULL;
@@ -219,6 +300,7 @@ int wp_programs_load(struct wp_programs **programs, const struct wp_source_bpf_o
     if (!p)
         return wp_error_set(err, -ENOMEM, "out of memory");
     p->logger = logger;
+    p->types.fd = -1;
     p->kernel_log = calloc(1, KERNEL_LOG);
     p->cpus = (unsigned)libbpf_num_possible_cpus();
     libbpf_set_print(NULL); /* it would write to stderr */
@@ -268,59 +350,9 @@ static int attach_samples(struct wp_programs *p, uint32_t frequency_hz, struct w
     return 0;
 }
 
-static int attach_one(struct wp_programs *p, struct bpf_program *program, struct wp_error *err)
-{
-    bool has_handler = bpf_program__type(program) == BPF_PROG_TYPE_TRACING && /* parallel_load.h */
-        bpf_program__expected_attach_type(program) == BPF_TRACE_RAW_TP;
-    if (p->link_count == LINKS)
-        return wp_error_set(err, -E2BIG, "too many programs");
-    struct bpf_link *link = has_handler ? bpf_program__attach_trace(program) : bpf_program__attach(program);
-    if (link) {
-        p->links[p->link_count++] = link;
-    } else if (bpf_program__type(program) == BPF_PROG_TYPE_TRACING &&
-        bpf_program__expected_attach_type(program) != BPF_TRACE_RAW_TP) { /* what it would tell has a substitute */
-        wp_log(p->logger, WP_LOG_WARN,
-            "cannot attach to a kernel function, what it reports is not recorded function=%s reason=\"%s\"",
-            hook_of(program), strerror(errno));
-    } else {
-        return wp_error_errno(err, -errno, "cannot attach to the tracepoint %s", hook_of(program));
-    }
-    return 0;
-}
-
-/* Ends of contexts are attached before their beginnings, switches last: nothing is left open that began unseen. */
-static int phase_of(const char *hook)
-{
-    size_t size = strlen(hook);
-    if (size > 5 && !strcmp(hook + size - 5, "_exit") && strcmp(hook, "sched_process_exit"))
-        return 0;
-    return strcmp(hook, "sched_switch") ? 1 : 2;
-}
-
-static int attach_hooks(struct wp_programs *p, struct wp_error *err)
-{
-    struct bpf_program *program;
-    for (int phase = 0; phase < 3; phase++)
-        bpf_object__for_each_program(program, p->object->obj)
-        {
-            const char *hook = hook_of(program);
-            if (!hook || !bpf_program__autoload(program) || phase_of(hook) != phase)
-                continue;
-            int rc = attach_one(p, program, err);
-            if (rc)
-                return rc;
-        }
-    return 0;
-}
-
-static void set_window(struct wp_programs *p, uint32_t number)
-{
-    __atomic_store_n(&p->object->data->wp_window_number, number, __ATOMIC_SEQ_CST);
-}
-
 int wp_programs_attach(struct wp_programs *p, uint32_t frequency_hz, struct wp_error *err)
 {
-    int rc = attach_hooks(p, err);
+    int rc = attach_hooks(p, PHASE_SWITCHES, PHASE_SWITCHES, err);
     if (!rc && frequency_hz && bpf_program__autoload(p->object->progs.wp_sample))
         rc = attach_samples(p, frequency_hz, err);
     if (!rc)
@@ -385,26 +417,10 @@ void wp_programs_direct_io(struct wp_programs *p, uint64_t address)
     __atomic_store_n(&p->object->bss->wp_direct_io_end, address, __ATOMIC_SEQ_CST);
 }
 
-void wp_programs_detach(struct wp_programs *p)
-{
-    if (p->object && p->object->data)
-        set_window(p, WP_WINDOW_UNWATCHED | 1);
-    for (unsigned i = p->link_count; i; i--)
-        bpf_link__destroy(p->links[i - 1]);
-    p->link_count = 0;
-    for (unsigned cpu = 0; p->sample_links && cpu < p->cpus; cpu++)
-        bpf_link__destroy(p->sample_links[cpu]);
-    free(p->sample_links);
-    free(p->are_sampled);
-    p->sample_links = NULL;
-    p->are_sampled = NULL;
-}
-
 void wp_programs_destroy(struct wp_programs *p)
 {
     if (!p)
         return;
-    wp_programs_detach(p);
     bpf_link__destroy(p->tasks);
     bpf_link__destroy(p->memory);
     close_object(p);

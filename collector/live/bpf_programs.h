@@ -33,8 +33,9 @@ void wp_programs_pause(struct wp_programs *programs, bool is_paused);
 void wp_programs_direct_io(struct wp_programs *programs, uint64_t address);
 /* Command lines of what is executed from now on are told, or are not. */
 void wp_programs_want_cmdlines(struct wp_programs *programs, bool is_wanted);
-/* Ends recording; what is already in the maps can still be read. May be called again. */
-void wp_programs_detach(struct wp_programs *programs);
+/* Ends recording: the programs tell nothing from now on, and what is already in the maps can still be read. They are
+ * detached as all is destroyed, which takes the kernel a while. May be called again. */
+void wp_programs_end(struct wp_programs *programs);
 /* Detaches and unloads. Closes all descriptors, and frees the probe, that the functions below return. NULL is
  * allowed. */
 void wp_programs_destroy(struct wp_programs *programs);

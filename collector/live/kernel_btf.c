@@ -183,15 +183,33 @@ void wp_kernel_btf_destroy(struct wp_kernel_btf *types)
     free(types);
 }
 
-uint32_t wp_kernel_btf_find(const struct wp_kernel_btf *types, const char *name, uint32_t kind)
+/* From a type on, in its bucket. */
+static uint32_t find_from(const struct wp_kernel_btf *types, uint32_t id, const char *name, uint32_t kind)
 {
-    uint32_t id = *bucket_of((struct wp_kernel_btf *)(uintptr_t)types, name);
     for (; id; id = types->next[id]) {
         const struct btf_type *type = wp_kernel_btf_type(types, id);
         if (btf_kind(type) == kind && !strcmp(wp_kernel_btf_text(types, type->name_off), name))
             return id;
     }
     return 0;
+}
+
+uint32_t wp_kernel_btf_find(const struct wp_kernel_btf *types, const char *name, uint32_t kind)
+{
+    return find_from(types, *bucket_of((struct wp_kernel_btf *)(uintptr_t)types, name), name, kind);
+}
+
+uint32_t wp_kernel_btf_next(const struct wp_kernel_btf *types, uint32_t id)
+{
+    const struct btf_type *type = wp_kernel_btf_type(types, id);
+    return id < types->count
+        ? find_from(types, types->next[id], wp_kernel_btf_text(types, type->name_off), btf_kind(type))
+        : 0;
+}
+
+uint32_t wp_kernel_btf_count(const struct wp_kernel_btf *types)
+{
+    return types->count;
 }
 
 const struct btf_type *wp_kernel_btf_type(const struct wp_kernel_btf *types, uint32_t id)

@@ -18,6 +18,10 @@ int wp_kernel_btf_create(struct wp_kernel_btf **types, const char *path);
 void wp_kernel_btf_destroy(struct wp_kernel_btf *types);
 /* The number of the first type with that name and kind (BTF_KIND_*); 0: there is none. */
 uint32_t wp_kernel_btf_find(const struct wp_kernel_btf *types, const char *name, uint32_t kind);
+/* The next type with that one's name and kind; 0: there is none. */
+uint32_t wp_kernel_btf_next(const struct wp_kernel_btf *types, uint32_t id);
+/* All numbers of types are below. */
+uint32_t wp_kernel_btf_count(const struct wp_kernel_btf *types);
 /* The type with that number, with all that follows it (members, values, parameters); of none, one of BTF_KIND_UNKN
  * without any. Never NULL; borrowed. */
 const struct btf_type *wp_kernel_btf_type(const struct wp_kernel_btf *types, uint32_t id);

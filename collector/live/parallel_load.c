@@ -2,6 +2,7 @@
 #include "collector/live/parallel_load.h"
 
 #include "collector/live/kernel_btf.h"
+#include "collector/live/program_marks.h"
 
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
@@ -14,8 +15,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define TRACEPOINTS "tp_btf/"
-#define SWITCHES TRACEPOINTS "sched_switch"
 #define NAME_ROOM 128u
 
 struct wp_parallel_work {
@@ -72,19 +71,37 @@ static struct wp_parallel_work *make_work(
     return work;
 }
 
-static bool is_tracepoint(const struct bpf_program *program)
-{
-    return !strncmp(bpf_program__section_name(program), TRACEPOINTS, strlen(TRACEPOINTS));
-}
+/* What a kind of program is attached to. */
+static const struct hook {
+    const char *section;
+    enum bpf_prog_type type;
+    enum bpf_attach_type attach;
+    const char *prefix; /* of its name among the kernel's types, ... */
+    uint32_t kind;      /* ... where it is such a one; 0: in none */
+} hooks[WP_PARALLEL_LOADS] = {{"tp_btf", BPF_PROG_TYPE_TRACING, BPF_TRACE_RAW_TP, "btf_trace_", BTF_KIND_TYPEDEF},
+    {"fentry", BPF_PROG_TYPE_TRACING, BPF_TRACE_FENTRY, "", BTF_KIND_FUNC},
+    {"fexit", BPF_PROG_TYPE_TRACING, BPF_TRACE_FEXIT, "", BTF_KIND_FUNC},
+    {"iter", BPF_PROG_TYPE_TRACING, BPF_TRACE_ITER, "bpf_iter_", BTF_KIND_FUNC},
+    {"raw_tp", BPF_PROG_TYPE_RAW_TRACEPOINT, 0, NULL, 0}, {"perf_event", BPF_PROG_TYPE_PERF_EVENT, 0, NULL, 0}};
 
 /* libbpf leaves that to who has a handler. */
-static int set_tracepoint(
-    const struct wp_parallel_target *target, const struct bpf_program *program, struct bpf_prog_load_opts *options)
+static int set_hook(
+    const struct wp_parallel_target *target, struct bpf_program *program, struct bpf_prog_load_opts *options)
 {
-    char type[NAME_ROOM];
-    snprintf(type, sizeof(type), "btf_trace_%s", bpf_program__section_name(program) + strlen(TRACEPOINTS));
-    options->attach_btf_id = target->types ? wp_kernel_btf_find(target->types, type, BTF_KIND_TYPEDEF) : 0;
-    return options->attach_btf_id ? 0 : -ESRCH;
+    char name[NAME_ROOM];
+    if (!target->hook->kind)
+        return 0;
+    snprintf(name, sizeof(name), "%s%s", target->hook->prefix,
+        bpf_program__section_name(program) + strlen(target->hook->section) + 1);
+    options->attach_btf_id = wp_kernel_btf_find(target->types, name, target->hook->kind);
+    int rc = bpf_program__set_type(program, target->hook->type);
+    return options->attach_btf_id ? rc : -ESRCH;
+}
+
+static bool is_large(const struct bpf_program *program)
+{
+    return bpf_program__type(program) == BPF_PROG_TYPE_PERF_EVENT ||
+        !strcmp(bpf_program__section_name(program), "tp_btf/sched_switch");
 }
 
 /* libbpf is about to load the program. What cannot be handed over, it loads itself. */
@@ -93,11 +110,14 @@ static int prepare(struct bpf_program *program, struct bpf_prog_load_opts *optio
     static struct bpf_insn stub[] = {
         {.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0}, {.code = BPF_JMP | BPF_EXIT}};
     struct wp_parallel_target *target = (struct wp_parallel_target *)cookie;
-    int rc = is_tracepoint(program) ? set_tracepoint(target, program, options) : 0;
-    bool is_large = !is_tracepoint(program) || !strcmp(bpf_program__section_name(program), SWITCHES);
-    if (rc || !is_large || options->fd_array ||
-        target->work) /* libbpf frees that when it has loaded its last program */
+    int rc = target->types ? set_hook(target, program, options) : -ESRCH;
+    if (rc)
         return rc;
+    wp_program_marks_put(
+        target->types, (struct bpf_insn *)(uintptr_t)bpf_program__insns(program), bpf_program__insn_cnt(program));
+    if (!is_large(program) || options->fd_array ||
+        target->work) /* libbpf frees that when it has loaded its last program */
+        return 0;
     struct wp_parallel_work *work = make_work(target, program, options);
     if (!work || pthread_create(&work->thread, NULL, load_program, work)) {
         free(work);
@@ -117,19 +137,19 @@ static void keep_list(void)
 void wp_parallel_load_open(struct wp_parallel_load *load, const char *license)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT; /* as the list, the process' */
-    static const struct {
-        const char *section;
-        enum bpf_prog_type type;
-        enum bpf_attach_type attach;
-    } kinds[WP_PARALLEL_LOADS] = {
-        {"tp_btf+", BPF_PROG_TYPE_TRACING, BPF_TRACE_RAW_TP}, {"perf_event", BPF_PROG_TYPE_PERF_EVENT, 0}};
     pthread_once(&once, keep_list);
     *load = (struct wp_parallel_load){.is_started = false};
     for (unsigned i = 0; i < WP_PARALLEL_LOADS; i++) {
         struct wp_parallel_target *target = &load->targets[i];
         LIBBPF_OPTS(libbpf_prog_handler_opts, options, .cookie = (long)target, .prog_prepare_load_fn = prepare);
+        const struct hook *hook = &hooks[i];
+        char section[NAME_ROOM];
+        snprintf(section, sizeof(section), "%s+", hook->section);
         target->license = license;
-        target->handler = libbpf_register_prog_handler(kinds[i].section, kinds[i].type, kinds[i].attach, &options);
+        target->hook = hook;
+        /* Of what it knows to be attached to a type libbpf reads all of the kernel's. */
+        target->handler = libbpf_register_prog_handler(
+            section, hook->kind ? BPF_PROG_TYPE_RAW_TRACEPOINT : hook->type, hook->attach, &options);
     }
 }
 

@@ -13,13 +13,15 @@
 #include <stdbool.h>
 
 struct bpf_program;
+struct hook;
 struct wp_kernel_btf;
 
-#define WP_PARALLEL_LOADS 2u
+#define WP_PARALLEL_LOADS 6u
 
-/* One program. */
+/* One kind of program. */
 struct wp_parallel_target {
     const char *license;               /* borrowed */
+    const struct hook *hook;           /* what kind of program */
     const struct wp_kernel_btf *types; /* borrowed */
     int handler;                       /* libbpf's number; -1: none */
     struct wp_parallel_work *work;

@@ -495,11 +495,6 @@ const struct wp_kernel_btf *wp_probe_types(const struct wp_probe *p)
     return p->types;
 }
 
-bool wp_probe_has_count(const struct wp_probe *p)
-{
-    return wp_kernel_btf_find(p->types, "__preempt_count", BTF_KIND_VAR);
-}
-
 int64_t wp_probe_count_offset(const struct wp_probe *p)
 {
     int64_t queue = percpu_offset(p, "runqueues"), count = count_place(p);

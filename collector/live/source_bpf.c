@@ -190,7 +190,7 @@ static int poll_source(struct wp_source *source, int timeout_ms, const struct wp
 static void stop_source(struct wp_source *source)
 {
     struct source_bpf *s = (struct source_bpf *)source;
-    wp_programs_detach(s->programs);
+    wp_programs_end(s->programs);
     if (s->unwinder)
         wp_unwinder_wind_down(s->unwinder);
     s->is_stopping = true;
