@@ -22,8 +22,8 @@ void wp_gap_repair_in(struct wp_timeline *timeline, uint32_t thread, uint64_t at
 void wp_gap_repair_out(struct wp_timeline *timeline, uint32_t thread, uint64_t at_ns);
 /*
  * The thread's sleep ends, in_ns is set, and no waking of it was seen. It was a timer if the call's timeout had passed
- * by then, or if the sleeps before it at the same place timed out and it was as long as one of them; it was the disk if that ended a
- * request of this thread meanwhile, or one that waits for its end since before the sleep.
+ * by then, or if the sleeps before it at the same place timed out and it was as long as one of them; it was the disk if
+ * that ended a request of this thread meanwhile, or one that waits for its end since before the sleep.
  */
 void wp_unseen_waking(struct wp_timeline *timeline, uint32_t thread);
 /* The thread has read from a socket: if that is what it slept for, the message woke it. */

@@ -12,9 +12,9 @@
 #include <string.h>
 
 #define NAME_BYTES 4096u
-#define LOCK_BYTES 56u /* pthread_rwlock_t, the largest: a variable without room for more is one, whatever its words   \
-                        */
-#define LIBDW_PART 2u  /* of debug info: what libdw makes of it, by and by, takes a third to a half as much again */
+/* pthread_rwlock_t, the largest: a variable without room for more is one, whatever its words. */
+#define LOCK_BYTES 56u
+#define LIBDW_PART 2u /* of debug info: what libdw makes of it, by and by, takes a third to a half as much again */
 
 struct wp_object_names {
     struct wp_elf_file file,

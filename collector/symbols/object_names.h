@@ -29,8 +29,8 @@ uint64_t wp_object_names_bytes(const struct wp_object_names *names);
 uint64_t wp_object_names_debug_bytes(const struct wp_object_names *names);
 /* The number of functions that have a symbol. */
 uint32_t wp_object_names_functions(const struct wp_object_names *names);
-/* The data at a place, or just behind the last that is in the file: "queue_lock (BASE)", "queue+0x28 (BASE)" inside of what is
- * larger than a lock, "BASE+0x4040" where no symbol is. */
+/* The data at a place, or just behind the last that is in the file: "queue_lock (BASE)", "queue+0x28 (BASE)" inside of
+ * what is larger than a lock, "BASE+0x4040" where no symbol is. */
 void wp_object_names_data(
     struct wp_object_names *names, uint64_t file_offset, const char *base, struct wp_place_name *place);
 /* Names the code at a file offset, demangled; place->count 0: nothing is known there. */
