@@ -27,10 +27,10 @@ cmake --build build/dev >&2
 export WAKEPATH_COLLECTOR_OVERHEAD_LIMIT=none
 
 # Tests that trace the live kernel and look at times are serial by their own property (RUN_SERIAL). Others that trace it run one at a time
-# beside the rest (RESOURCE_LOCK kernel, service; those with hosts of their own: machines), which shares the processors, with five tests at a time
-# for two of them, since most of them wait. A live test whose claims are of names, stacks and files counts as two (PROCESSORS 2): one less
+# beside the rest (RESOURCE_LOCK kernel, service; those with hosts of their own: machines), which shares the processors, with twice as many at a
+# time as there are processors, since most of them wait. A live test whose claims are of names, stacks and files counts as two (PROCESSORS 2): one less
 # runs beside it, and builds inside of tests give way (nice). These begin first of all (COST): two places at a time are hardly ever free later;
 # then what takes long or has to wait for its turn. A sandbox that hides its own threads hides what interrupts do meanwhile: a live test may
 # miss a waking that way, hardly twice in a row. So a live test has a second try, which is listed before the summary; any other test that needs
 # one has failed.
-exec python3 tests/repeated.py build/dev --output-on-failure --timeout 300 -j "$(($(nproc) * 5 / 2))" "$@"
+exec python3 tests/repeated.py build/dev --output-on-failure --timeout 300 -j "$(($(nproc) * 2))" "$@"
