@@ -31,7 +31,7 @@ class Measure(recording.RecordTest):
     def call(self, command, *flags, want=0, **options):
         done = subprocess.run([recording.program("wakepath"), command, "--git", self.path("repo"), "--build", "sh build.sh", "--out",
                                self.path(command), "--json", *flags, "--", "sh", "built.sh"],
-                              env=self.env, capture_output=True, text=True, check=False, timeout=recording.LIMIT_S, **options)
+                              env=self.env, capture_output=True, text=True, check=False, timeout=2 * recording.LIMIT_S, **options)
         self.assertEqual(done.returncode, want, done.stderr)
         return json.loads(done.stdout), done.stderr
 
