@@ -112,11 +112,12 @@ enum { CODE_SEND, CODE_STOP, CODE_SENT };
 /* Begins the record of a code object, unless it was sent as it is now (print). Not static, as end_code and what fills a
  * record: the verifier walks it once, not once for each state of each caller. */
 __noinline int begin_code(
-    struct interp_sending *s, struct wp_interp_process *process, const struct interp_code_key *key, __u64 print)
+    struct interp_sending *s, struct wp_interp_process *process, const struct interp_code_key *which, __u64 print)
 {
-    if (!s || !process || !key)
+    if (!s || !process || !which)
         return CODE_STOP;
-    struct interp_code_sent *sent = bpf_map_lookup_elem(&interp_codes, key);
+    struct interp_code_key key = *which; /* Linux 6.1 looks for no key but on the stack or in a map */
+    struct interp_code_sent *sent = bpf_map_lookup_elem(&interp_codes, &key);
     __u64 now_ns = bpf_ktime_get_ns();
     if (sent && sent->print == print && sent->epoch == s->epoch && sent->program == s->program &&
         (!sent->until_ns || now_ns < sent->until_ns))
@@ -130,22 +131,23 @@ __noinline int begin_code(
     s->record.head.pid = process->tgid;
     s->record.head.other_pid = s->parent;
     s->record.head.c = process->file.version;
-    s->record.head.a = key->code;
-    s->record.code.part = key->part;
+    s->record.head.a = key.code;
+    s->record.code.part = key.part;
     s->is_whole = s->is_told = true;
     return CODE_SEND;
 }
 
 /* Sends it. Another end than 0: there is no room for more. */
 __noinline int end_code(
-    struct interp_sending *s, struct wp_interp_process *process, const struct interp_code_key *key, __u64 print)
+    struct interp_sending *s, struct wp_interp_process *process, const struct interp_code_key *which, __u64 print)
 {
-    if (!s || !process || !key || (s->is_told && !send_code(s, process)))
+    if (!s || !process || !which || (s->is_told && !send_code(s, process)))
         return 1;
+    struct interp_code_key key = *which;
     struct interp_code_sent now = {.print = print, .epoch = s->epoch, .program = s->program};
     if (!s->is_whole)
         now.until_ns = s->record.head.time_ns + INTERP_RETRY_NS;
-    bpf_map_update_elem(&interp_codes, key, &now, BPF_ANY);
+    bpf_map_update_elem(&interp_codes, &key, &now, BPF_ANY);
     return 0;
 }
 
