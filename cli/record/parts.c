@@ -139,6 +139,7 @@ int wp_parts_start_aggregator(struct wp_parts *parts, struct wp_child *child, in
     wp_args_add(&args, "--exit-after-sessions");
     wp_args_add(&args, "1");
     int rc = start_with_ready(parts, child, &args, ready_fd, err);
+    parts->aggregator_pid = rc ? 0 : child->pid;
     wp_args_fini(&args);
     return rc;
 }
@@ -188,6 +189,10 @@ int wp_parts_start_collector(struct wp_parts *parts, struct wp_child *child, int
     add_cache(&args);
     wp_args_add(&args, "--recorder-pid");
     wp_args_addf(&args, "%d", (int)getpid());
+    if (parts->aggregator_pid) {
+        wp_args_add(&args, "--aggregator-pid");
+        wp_args_addf(&args, "%d", (int)parts->aggregator_pid);
+    }
     if (parts->command_pid) {
         wp_args_add(&args, "--command-pid");
         wp_args_addf(&args, "%d", (int)parts->command_pid);

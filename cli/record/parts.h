@@ -19,6 +19,7 @@ struct wp_parts {
     const sigset_t *mask;      /* what the parts start with */
     const char *command_path;  /* of the command; NULL: none */
     pid_t command_pid;         /* 0: none */
+    pid_t aggregator_pid;      /* 0: none as yet */
     int logs[WP_RECORD_PARTS]; /* 0: none */
     bool has_capture;          /* one is kept beside the store, of which pages can be made */
 };

@@ -15,7 +15,8 @@
 
 /* Set before loading. */
 const volatile __u32 wp_netns_inum = 0;        /* only threads and sockets of this network namespace; 0: all */
-const volatile __u32 wp_self_pid = 0;          /* the collector: no stacks and no samples of it */
+/* The collector and, where a command is recorded, its parent and the aggregator: no stacks and no samples of them. */
+const volatile __u32 wp_self_pid = 0, wp_recorder_pid = 0, wp_aggregator_pid = 0;
 const volatile bool wp_is_chosen_only = false; /* stacks and samples only of the processes in `chosen` */
 const volatile __u64 wp_wake_bytes = 1 << 20;  /* wake the reader when so much waits; it looks by itself now and then */
 
@@ -107,7 +108,7 @@ static __always_inline bool is_here(struct task_struct *task)
 
 static __always_inline bool is_chosen(__u32 pid)
 {
-    if (pid == wp_self_pid)
+    if (pid == wp_self_pid || pid == wp_recorder_pid || pid == wp_aggregator_pid)
         return false;
     return !wp_is_chosen_only || bpf_map_lookup_elem(&chosen, &pid);
 }

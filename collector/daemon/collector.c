@@ -144,7 +144,7 @@ static int open_batcher(struct collector *c, struct wp_error *err)
     bool is_live = o->source == WP_FROM_BPF;
     struct wp_batcher_options options = {.command_pid = o->command_pid,
         .self_pid = is_live ? (uint32_t)getpid() : 0,
-        .recorder_pid = o->recorder_pid,
+        .recorder_pid = o->bpf.recorder_pid,
         .has_addresses = is_live,
         .reads_proc = is_live,
         .patterns = o->patterns,

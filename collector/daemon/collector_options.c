@@ -25,6 +25,7 @@ enum {
     KEY_FILTER = 256,
     KEY_COMMAND,
     KEY_RECORDER,
+    KEY_AGGREGATOR,
     KEY_NETNS,
     KEY_MATCH,
     KEY_HOSTNAME,
@@ -113,7 +114,9 @@ static const struct argp_option option_table[] = {
         "overrides it",
         0},
     {"filter-pid", KEY_FILTER, "PID", 0, "take stacks and samples only of this process and its descendants", 0},
-    {"recorder-pid", KEY_RECORDER, "PID", 0, "count this process and its children as the cost of recording", 0},
+    {"recorder-pid", KEY_RECORDER, "PID", 0,
+        "count this process and its children as the cost of recording, and take no stacks of it", 0},
+    {"aggregator-pid", KEY_AGGREGATOR, "PID", 0, "take no stacks of this process", 0},
     {"command-pid", KEY_COMMAND, "PID", 0, "the recorded command is what this process runs from its exec on", 0},
     {"netns", KEY_NETNS, "PATH", 0, "record this network namespace as a host of its own, such as /run/netns/web", 0},
     {"match-cmdline", KEY_MATCH, "REGEX", 0,
@@ -324,7 +327,8 @@ static const struct wp_config_field fields[] = {
     NUMBER(KEY_OUTPUT_LIMIT, "--output-limit", uplink.output_limit, 0, 1 << 20, 1 << 20),
     NUMBER(KEY_FREQUENCY, "--frequency", bpf.frequency_hz, 0, 50000, 1),
     NUMBER(KEY_FILTER, "--filter-pid", bpf.filter_pid, 1, 1u << 22, 1),
-    NUMBER(KEY_RECORDER, "--recorder-pid", recorder_pid, 1, 1u << 22, 1),
+    NUMBER(KEY_RECORDER, "--recorder-pid", bpf.recorder_pid, 1, 1u << 22, 1),
+    NUMBER(KEY_AGGREGATOR, "--aggregator-pid", bpf.aggregator_pid, 1, 1u << 22, 1),
     NUMBER(KEY_COMMAND, "--command-pid", command_pid, 1, 1u << 22, 1),
     NUMBER(KEY_READY, "--ready-fd", ready_fd, 0, 1 << 20, 1),
     {0},
@@ -434,7 +438,8 @@ static void set_defaults(struct wp_collector_options *options, const struct wp_c
 void wp_collector_options_parse(struct wp_collector_options *options, const struct wp_collector_live *live,
     struct wp_config **config, int argc, char **argv)
 {
-    static const char *const flags_only[] = {"ready-fd", "command-pid", "recorder-pid", "probe", NULL};
+    static const char *const flags_only[] = {
+        "ready-fd", "command-pid", "recorder-pid", "aggregator-pid", "probe", NULL};
     static const char *const live_keys[] = {"log-level", "match-cmdline", "overhead-limit", "window", NULL};
     static const struct argp argp = {option_table, parse_option, NULL,
         "Records what a host's threads wait for and what runs, and sends it to an aggregator or into a file.", NULL,

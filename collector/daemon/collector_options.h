@@ -38,7 +38,7 @@ struct wp_collector_options {
     unsigned learned_count;
     unsigned reloads; /* how often that was */
     struct wp_source_bpf_options bpf;
-    uint32_t command_pid, recorder_pid;
+    uint32_t command_pid;
     uint64_t duration_ns; /* 0: until stopped or the source ends */
     bool is_fast;         /* a capture is sent as fast as it is taken, not at its own pace */
     bool says_stats;

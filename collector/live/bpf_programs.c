@@ -175,6 +175,8 @@ static void set_options(struct wp_programs *p, const struct wp_source_bpf_option
 {
     p->object->rodata->wp_netns_inum = options->netns_inum;
     p->object->rodata->wp_self_pid = (uint32_t)getpid();
+    p->object->rodata->wp_recorder_pid = options->recorder_pid;
+    p->object->rodata->wp_aggregator_pid = options->aggregator_pid;
     p->object->rodata->wp_is_chosen_only = options->filter_pid != 0;
     if (!options->filter_pid) /* nobody is looked up in it, and its elements are made with it */
         bpf_map__set_max_entries(p->object->maps.chosen, 1);

@@ -8,17 +8,18 @@
 struct wp_error;
 
 struct wp_source_bpf_options {
-    uint32_t frequency_hz; /* samples a second and CPU; 0: none */
-    uint32_t ring_bytes;   /* a power of two; 0: 16 MiB */
-    uint32_t filter_pid;   /* stacks and samples only of this process and those it starts; 0: of all */
-    uint32_t netns_inum;   /* only threads and sockets of this network namespace; 0: all */
+    uint32_t frequency_hz;                 /* samples a second and CPU; 0: none */
+    uint32_t ring_bytes;                   /* a power of two; 0: 16 MiB */
+    uint32_t filter_pid;                   /* stacks and samples only of this process and those it starts; 0: of all */
+    uint32_t recorder_pid, aggregator_pid; /* no stacks and no samples of these, nor of the collector; 0: none */
+    uint32_t netns_inum;                   /* only threads and sockets of this network namespace; 0: all */
     bool wants_cmdline;
     bool is_native_only;      /* frames of interpreted languages are not read */
     const char *const *learn; /* programs whose unwind rows are to be known from the start. Borrowed */
     unsigned learn_count;
     const char *unwind_cache; /* folder of unwind rows that are kept; NULL: none are. Borrowed */
     const char *left_out;     /* programs that are not to be used (collector/live/probe.h); NULL: none. Borrowed */
-    /* Called when the programs are loaded and not yet attached; 0, or the error of the source. NULL: nobody is. */
+    /* Called when the programs are loaded and tell nothing as yet; 0, or the error of the source. NULL: nobody is. */
     int (*loaded)(void *context, struct wp_error *err);
     void *context;
 };
