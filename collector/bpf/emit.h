@@ -14,7 +14,7 @@
 #define PF_KTHREAD 0x00200000u /* include/linux/sched.h */
 
 /* Set before loading. */
-const volatile __u32 wp_netns_inum = 0;        /* only threads and sockets of this network namespace; 0: all */
+const volatile __u32 wp_netns_inum = 0; /* only threads and sockets of this network namespace; 0: all */
 /* The collector and, where a command is recorded, its parent and the aggregator: no stacks and no samples of them. */
 const volatile __u32 wp_self_pid = 0, wp_recorder_pid = 0, wp_aggregator_pid = 0;
 const volatile bool wp_is_chosen_only = false; /* stacks and samples only of the processes in `chosen` */
