@@ -157,6 +157,7 @@ static int open_batcher(struct collector *c, struct wp_error *err)
         .context = c};
     memcpy(options.session, c->hello.session, sizeof(options.session));
     options.names.fetch = c->fetch;
+    options.names.kept_folder = o->bpf.unwind_cache;
     if (is_live && !o->command_pid &&
         !(options.names.fleet = c->fleet = wp_fleet_names_create())) /* a recording is of one host */
         return wp_error_set(err, -ENOMEM, "out of memory");

@@ -88,7 +88,9 @@ static const struct argp_option option_table[] = {
         "continues in a new one; 64K to 768M (default 64M)",
         0},
     {"unwind-cache", KEY_CACHE, "DIR", 0,
-        "keep unwind rows of objects in this folder, by build id, so that a restart does not read them again; or none "
+        "keep unwind rows of objects in this folder, by build id, and the names of places in them, so that a restart "
+        "does "
+        "not read them again; or none "
         "(default none; the service's file names one)",
         0},
     {"interpreters", KEY_INTERPRETERS, "WHICH", 0,

@@ -95,15 +95,25 @@ int wp_elf_file_open_memory(struct wp_elf_file *f, const void *image, size_t siz
     return look_at_file(f, err);
 }
 
-int wp_elf_file_open_separate(struct wp_elf_file *f, int root_fd, const uint8_t *id, uint32_t size)
+bool wp_elf_file_separate_path(const uint8_t *id, uint32_t size, char path[WP_SEPARATE_PATH])
 {
-    char path[128] = "/usr/lib/debug/.build-id/", *at = path + strlen(path);
-    *f = (struct wp_elf_file){.fd = -1};
+    static const char folder[] = "/usr/lib/debug/.build-id/";
+    char *at = path + strlen(folder);
     if (size < 2 || size > WP_BUILD_ID_BYTES)
-        return -ENOENT;
+        return false;
+    strcpy(path, folder);
     for (uint32_t i = 0; i < size; i++)
         at += sprintf(at, i == 0 ? "%02x/" : "%02x", id[i]);
     strcpy(at, ".debug");
+    return true;
+}
+
+int wp_elf_file_open_separate(struct wp_elf_file *f, int root_fd, const uint8_t *id, uint32_t size)
+{
+    char path[WP_SEPARATE_PATH];
+    *f = (struct wp_elf_file){.fd = -1};
+    if (!wp_elf_file_separate_path(id, size, path))
+        return -ENOENT;
     int fd = wp_process_file_below(root_fd, path);
     int rc = fd < 0 ? -ENOENT : wp_elf_file_open(f, fd, NULL);
     if (!rc && !wp_elf_file_is_build(f, id, size)) {

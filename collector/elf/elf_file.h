@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #define WP_BUILD_ID_BYTES 20u
+#define WP_SEPARATE_PATH 128u /* room for the path of a separate debug file */
 
 /* An open ELF file, or an image of one in memory. Embedded; wp_elf_file_close releases it. */
 struct wp_elf_file {
@@ -32,6 +33,8 @@ int wp_elf_file_open(struct wp_elf_file *file, int fd, struct wp_error *err);
 int wp_elf_file_open_path(struct wp_elf_file *file, const char *path, struct wp_error *err);
 /* An image in memory (the vdso), which must stay until it is closed. */
 int wp_elf_file_open_memory(struct wp_elf_file *file, const void *image, size_t size, struct wp_error *err);
+/* Where the separate debug file of that build is, when it is installed. False: that is no build id. */
+bool wp_elf_file_separate_path(const uint8_t *build_id, uint32_t build_id_size, char path[WP_SEPARATE_PATH]);
 /* The separate debug file of that build, below root_fd (a directory; -1: this process' own root). -ENOENT. */
 int wp_elf_file_open_separate(struct wp_elf_file *file, int root_fd, const uint8_t *build_id, uint32_t build_id_size);
 /* What .gnu_debugdata of `outer` holds. -ENOENT: none; -E2BIG: it unfolds to more than 64 MiB; -EINVAL: damaged. */

@@ -429,3 +429,95 @@ size_t wp_elf_symbols_bytes(const struct wp_elf_symbols *s)
 {
     return sizeof(*s) + ((size_t)s->functions.room + s->data.room) * sizeof(struct symbol) + s->names.capacity;
 }
+
+/* As it is kept: counts, loads, functions, data, names. */
+struct kept_counts {
+    uint32_t loads, functions, data, names;
+};
+
+struct kept_symbol {
+    uint64_t offset;
+    uint32_t size, name;
+};
+
+struct kept_load {
+    uint64_t address, offset, size, memory, is_data;
+};
+
+static void encode_list(const struct list *list, struct wp_buffer *out)
+{
+    for (uint32_t i = 0; i < list->count; i++) {
+        const struct symbol *symbol = &list->symbols[i];
+        const struct kept_symbol kept = {symbol->offset, symbol->size, symbol->name};
+        wp_buffer_append(out, &kept, sizeof(kept));
+    }
+}
+
+int wp_elf_symbols_encode(const struct wp_elf_symbols *s, struct wp_buffer *out)
+{
+    const struct kept_counts counts = {s->load_count, s->functions.count, s->data.count, (uint32_t)s->names.size};
+    wp_buffer_append(out, &counts, sizeof(counts));
+    for (unsigned i = 0; i < s->load_count; i++) {
+        const struct load *load = &s->loads[i];
+        const struct kept_load kept = {load->address, load->offset, load->size, load->memory, load->is_data};
+        wp_buffer_append(out, &kept, sizeof(kept));
+    }
+    encode_list(&s->functions, out);
+    encode_list(&s->data, out);
+    wp_buffer_append(out, s->names.data, s->names.size);
+    return out->failed ? -ENOMEM : 0;
+}
+
+/* In their order, each with a name among so many bytes. */
+static int decode_list(struct list *list, const uint8_t *at, uint32_t count, uint32_t names)
+{
+    if (count && WP_ARRAY_FIT(list->symbols, list->room, count))
+        return -ENOMEM;
+    for (uint32_t i = 0; i < count; i++, at += sizeof(struct kept_symbol)) {
+        struct kept_symbol kept;
+        memcpy(&kept, at, sizeof(kept));
+        if (kept.name >= names || (i && kept.offset < list->symbols[i - 1].offset))
+            return -EINVAL;
+        list->symbols[i] = (struct symbol){.offset = kept.offset, .size = kept.size, .name = kept.name};
+    }
+    list->count = count;
+    return 0;
+}
+
+static int decode_all(struct wp_elf_symbols *s, const struct kept_counts *counts, const uint8_t *at)
+{
+    for (unsigned i = 0; i < counts->loads; i++, at += sizeof(struct kept_load)) {
+        struct kept_load kept;
+        memcpy(&kept, at, sizeof(kept));
+        s->loads[i] = (struct load){kept.address, kept.offset, kept.size, kept.memory, kept.is_data != 0};
+    }
+    s->load_count = counts->loads;
+    const uint8_t *data = at + counts->functions * sizeof(struct kept_symbol);
+    const uint8_t *names = data + counts->data * sizeof(struct kept_symbol);
+    int rc = decode_list(&s->functions, at, counts->functions, counts->names);
+    if (!rc)
+        rc = decode_list(&s->data, data, counts->data, counts->names);
+    if (!rc && counts->names && names[counts->names - 1])
+        rc = -EINVAL;
+    return rc ? rc : wp_buffer_append(&s->names, names, counts->names);
+}
+
+int wp_elf_symbols_decode(struct wp_elf_symbols **symbols, const uint8_t *bytes, size_t size)
+{
+    struct kept_counts counts;
+    if (size < sizeof(counts))
+        return -EINVAL;
+    memcpy(&counts, bytes, sizeof(counts));
+    if (counts.loads > LOADS || counts.functions > SYMBOLS_LIMIT || counts.data > SYMBOLS_LIMIT ||
+        size - sizeof(counts) !=
+            counts.loads * sizeof(struct kept_load) +
+                ((size_t)counts.functions + counts.data) * sizeof(struct kept_symbol) + counts.names)
+        return -EINVAL;
+    struct wp_elf_symbols *s = calloc(1, sizeof(*s));
+    int rc = s ? decode_all(s, &counts, bytes + sizeof(counts)) : -ENOMEM;
+    if (rc)
+        wp_elf_symbols_destroy(s);
+    else
+        *symbols = s;
+    return rc;
+}

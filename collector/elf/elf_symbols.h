@@ -28,6 +28,10 @@ struct wp_elf_place {
 
 /* The variable at an address, and how far inside of it that is; NULL. Borrowed. */
 const char *wp_elf_symbols_data(const struct wp_elf_symbols *symbols, uint64_t address, struct wp_elf_place *place);
+/* Appends them as bytes that wp_elf_symbols_decode takes, on a machine of this kind. -ENOMEM. */
+int wp_elf_symbols_encode(const struct wp_elf_symbols *symbols, struct wp_buffer *out);
+/* -EINVAL: these are not what was encoded. */
+int wp_elf_symbols_decode(struct wp_elf_symbols **symbols, const uint8_t *bytes, size_t size);
 /* What they take of memory. */
 size_t wp_elf_symbols_bytes(const struct wp_elf_symbols *symbols);
 /* The number of functions with their stubs, without variables. */

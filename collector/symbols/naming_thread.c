@@ -2,6 +2,7 @@
 #include "collector/symbols/naming_thread.h"
 
 #include "collector/host/sandbox.h"
+#include "collector/symbols/named_object.h"
 #include "common/array.h"
 #include "common/buffer.h"
 #include "common/clock.h"
@@ -18,20 +19,14 @@
 #include <time.h>
 #include <unistd.h>
 
-#define JOBS (1u << 20)                   /* that may wait */
-#define DEBUG_BYTES ((uint64_t)512 << 20) /* of debug info in one object */
-#define HAND_OVER 64u                     /* answers, so that the caller gets the first before the last is there */
-#define KEPT_BYTES ((size_t)1 << 20)      /* of answers: room that stays behind a burst */
-#define LEVELS 4u                         /* of jobs, by the size of their file: up to LEAST_BYTES, 8 times that ... */
+#define JOBS (1u << 20)              /* that may wait */
+#define HAND_OVER 64u                /* answers, so that the caller gets the first before the last is there */
+#define KEPT_BYTES ((size_t)1 << 20) /* of answers: room that stays behind a burst */
+#define LEVELS 4u                    /* of jobs, by the size of their file: up to LEAST_BYTES, 8 times that ... */
 #define LEAST_BYTES ((uint64_t)256 << 10)
 #define NICENESS 10 /* what is recorded goes first, and what is walked by (unwinder) */
 
 enum job_kind { JOB_OBJECT, JOB_PLACE, JOB_JIT, JOB_DATA, JOB_DUMP, JOB_DROP, JOB_CLOSE };
-
-struct known {
-    struct wp_object_names *names; /* NULL: it could not be read */
-    char base[64];                 /* of its path */
-};
 
 struct opening {
     struct wp_elf_file file;
@@ -57,7 +52,7 @@ struct jobs {
 
 struct wp_naming_thread {
     const struct wp_logger *logger;
-    struct wp_debug_fetch *fetch; /* of the thread alone */
+    struct wp_named_by by; /* of the thread alone */
     pthread_t thread;
     pthread_mutex_t lock; /* of what follows, down to the blank line */
     pthread_cond_t more, idle;
@@ -78,60 +73,43 @@ struct wp_naming_thread {
         uint32_t *numbers, count, room; /* owned */
     } closed[LEVELS]; /* to give again, to one of the same level: its jobs come behind those of before */
 
-    struct known *objects; /* of the thread alone, as what follows; by number */
+    struct wp_named_object *objects; /* of the thread alone, as what follows; by number */
     uint32_t object_count;
     struct wp_buffer made;
     uint64_t made_count, unnamed_count, debug_bytes, read_count;
+    bool has_news; /* something is kept that was not before */
 };
 
 static void log_object(
-    const struct wp_naming_thread *t, const struct opening *o, const struct wp_object_names *names, uint64_t ns)
+    const struct wp_naming_thread *t, const char *path, const struct wp_named_object *object, uint64_t ns)
 {
-    if (names && t->logger)
-        wp_log(t->logger, WP_LOG_DEBUG, "functions are known file=%s functions=%u debug_bytes=%llu ms=%llu", o->path,
-            wp_object_names_functions(names), (unsigned long long)wp_object_names_debug_bytes(names),
+    if (object->names && t->logger)
+        wp_log(t->logger, WP_LOG_DEBUG, "functions are known file=%s functions=%u debug_bytes=%llu ms=%llu", path,
+            wp_object_names_functions(object->names), (unsigned long long)object->debug_bytes,
             (unsigned long long)(ns / WP_NS_PER_MS));
 }
 
-static struct known *place_of(struct wp_naming_thread *t, uint32_t object)
+/* For who decides what is held: what it takes more than before. */
+static void add_size(struct wp_naming_thread *t, uint32_t number, uint64_t bytes, uint64_t debug_bytes)
 {
-    if (WP_ARRAY_FIT_ZERO(t->objects, t->object_count, object + 1))
-        return NULL;
-    return &t->objects[object];
-}
-
-/* For who decides what is held. */
-static void tell_size(struct wp_naming_thread *t, uint32_t object, uint64_t bytes)
-{
+    const struct wp_named_object *object = &t->objects[number];
+    t->debug_bytes += object->debug_bytes - debug_bytes;
+    if (object->bytes == bytes)
+        return;
     pthread_mutex_lock(&t->lock);
-    if (object < t->size_room)
-        t->sizes[object] = bytes;
-    t->counts.held_bytes += bytes;
+    if (number < t->size_room)
+        t->sizes[number] += object->bytes - bytes;
+    t->counts.held_bytes += object->bytes - bytes;
     pthread_mutex_unlock(&t->lock);
 }
 
-/* Ten megabytes to decompress where its debug package is there, for lines that are never a program's place: its symbols
- * are read. */
-static bool is_c_library(const char *name)
+static void open_object(struct wp_naming_thread *t, struct opening *o, uint32_t number)
 {
-    return !strcmp(name, "libc.so.6") || !strncmp(name, "ld-linux-", 9);
-}
-
-static void read_object(struct wp_naming_thread *t, struct opening *o, uint32_t object)
-{
-    struct known *known = place_of(t, object);
-    if (known) {
-        uint64_t start = wp_clock_ns();
-        const char *slash = strrchr(o->path, '/');
-        *known = (struct known){.names = NULL};
-        snprintf(known->base, sizeof(known->base), "%.63s", slash ? slash + 1 : o->path);
-        wp_object_names_create(
-            &known->names, &o->file, o->root_fd, t->fetch, is_c_library(known->base) ? 0 : DEBUG_BYTES, NULL);
-        if (known->names) {
-            t->debug_bytes += wp_object_names_debug_bytes(known->names);
-            tell_size(t, object, wp_object_names_bytes(known->names));
-        }
-        log_object(t, o, known->names, wp_clock_ns() - start);
+    uint64_t start_ns = wp_clock_ns();
+    if (!WP_ARRAY_FIT_ZERO(t->objects, t->object_count, number + 1)) {
+        wp_named_object_open(&t->objects[number], &o->file, o->root_fd, o->path, &t->by);
+        add_size(t, number, 0, 0);
+        log_object(t, o->path, &t->objects[number], wp_clock_ns() - start_ns);
         t->read_count++;
     }
     wp_elf_file_close(&o->file);
@@ -150,15 +128,29 @@ static void forget_size(struct wp_naming_thread *t, uint32_t object)
     pthread_mutex_unlock(&t->lock);
 }
 
-static void close_object(struct wp_naming_thread *t, uint32_t object)
+static void close_named(struct wp_naming_thread *t, struct wp_named_object *object)
 {
-    struct known *known = object < t->object_count ? &t->objects[object] : NULL;
-    if (!known || !known->names)
+    t->has_news |= object->has_news;
+    t->debug_bytes -= object->debug_bytes;
+    wp_named_object_close(object);
+}
+
+static void close_object(struct wp_naming_thread *t, uint32_t number)
+{
+    if (number >= t->object_count || !t->objects[number].names)
         return;
-    t->debug_bytes -= wp_object_names_debug_bytes(known->names);
-    wp_object_names_destroy(known->names);
-    known->names = NULL;
-    forget_size(t, object); /* it may have been closed before it was read */
+    close_named(t, &t->objects[number]);
+    forget_size(t, number); /* it may have been closed before it was read */
+}
+
+static void find_code(struct wp_naming_thread *t, const struct job *job, struct wp_place_name *place)
+{
+    if (job->object >= t->object_count)
+        return;
+    struct wp_named_object *object = &t->objects[job->object];
+    uint64_t bytes = object->bytes, debug_bytes = object->debug_bytes;
+    wp_named_object_code(object, job->offset, place);
+    add_size(t, job->object, bytes, debug_bytes);
 }
 
 static void answer(struct wp_naming_thread *t, uint32_t ticket, const struct wp_place_name *place)
@@ -180,7 +172,7 @@ static void do_job(struct wp_naming_thread *t, struct job *job)
     struct wp_place_name place = {.count = 0};
     switch ((enum job_kind)job->kind) {
     case JOB_OBJECT:
-        read_object(t, job->opening, job->object);
+        open_object(t, job->opening, job->object);
         return;
     case JOB_CLOSE:
         close_object(t, job->object);
@@ -192,12 +184,11 @@ static void do_job(struct wp_naming_thread *t, struct job *job)
         wp_jit_map_dump(job->map, (int)job->offset);
         return;
     case JOB_PLACE:
-        if (job->object < t->object_count && t->objects[job->object].names)
-            wp_object_names_find(t->objects[job->object].names, job->offset, &place);
+        find_code(t, job, &place);
         break;
     case JOB_DATA:
-        if (job->object < t->object_count && t->objects[job->object].names)
-            wp_object_names_data(t->objects[job->object].names, job->offset, t->objects[job->object].base, &place);
+        if (job->object < t->object_count)
+            wp_named_object_data(&t->objects[job->object], job->offset, &place);
         break;
     case JOB_JIT:
         place.count = wp_jit_map_find(job->map, job->offset, wp_clock_ns(), &place.levels[0]) ||
@@ -501,7 +492,9 @@ static void release(struct wp_naming_thread *t)
         free(t->closed[level].numbers);
     }
     for (uint32_t i = 0; i < t->object_count; i++)
-        wp_object_names_destroy(t->objects[i].names);
+        close_named(t, &t->objects[i]);
+    if (t->has_news)
+        wp_kept_names_bound(t->by.kept_folder);
     free(t->objects);
     free(t->sizes);
     free(t->levels);
@@ -514,14 +507,15 @@ static void release(struct wp_naming_thread *t)
     free(t);
 }
 
-struct wp_naming_thread *wp_naming_thread_create(struct wp_debug_fetch *fetch, const struct wp_logger *logger)
+struct wp_naming_thread *wp_naming_thread_create(
+    struct wp_debug_fetch *fetch, const char *kept_folder, const struct wp_logger *logger)
 {
     struct wp_naming_thread *t = calloc(1, sizeof(*t));
     pthread_condattr_t clock;
     sigset_t all, before;
     if (!t)
         return NULL;
-    t->fetch = fetch;
+    t->by = (struct wp_named_by){fetch, kept_folder};
     t->logger = logger;
     pthread_condattr_init(&clock);
     pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);

@@ -18,9 +18,10 @@ struct wp_naming_counts {
 };
 
 struct wp_debug_fetch;
-/* Starts the thread, with all signals blocked. fetch: of debug files, NULL for none; both are borrowed. NULL: out of
- * memory, or it cannot be started. */
-struct wp_naming_thread *wp_naming_thread_create(struct wp_debug_fetch *fetch, const struct wp_logger *logger);
+/* Starts the thread, with all signals blocked. fetch: of debug files, NULL for none; kept_folder: where names are kept
+ * (kept_names.h), NULL for nowhere; all are borrowed. NULL: out of memory, or it cannot be started. */
+struct wp_naming_thread *wp_naming_thread_create(
+    struct wp_debug_fetch *fetch, const char *kept_folder, const struct wp_logger *logger);
 /* Waits for the job that the thread is at; the others are dropped, with the files that they hold. NULL is allowed. */
 void wp_naming_thread_destroy(struct wp_naming_thread *thread);
 

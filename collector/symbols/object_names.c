@@ -5,6 +5,7 @@
 #include "collector/elf/elf_symbols.h"
 #include "collector/elf/spin_loops.h"
 #include "collector/symbols/debug_fetch.h"
+#include "common/array.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -75,19 +76,42 @@ static int open_lines(struct wp_object_names *n, struct wp_elf_file *file, uint6
     return 0;
 }
 
+static void open_all_lines(struct wp_object_names *n, uint64_t limit)
+{
+    if (limit && open_lines(n, &n->file, limit) && n->separate.elf)
+        open_lines(n, &n->separate, limit);
+    if (!n->lines) { /* nothing more will be read */
+        wp_elf_file_close(&n->separate);
+        wp_elf_file_close(&n->file);
+    }
+}
+
+/* Takes the file. */
+static void open_files(struct wp_object_names *n, struct wp_elf_file *file, int root_fd, struct wp_debug_fetch *fetch)
+{
+    n->file = *file;
+    *file = (struct wp_elf_file){.fd = -1};
+    if (n->file.build_id_size)
+        open_separate(n, root_fd, fetch);
+}
+
+static struct wp_object_names *make_names(void)
+{
+    struct wp_object_names *n = calloc(1, sizeof(*n));
+    if (n)
+        n->file.fd = n->separate.fd = -1;
+    return n;
+}
+
 int wp_object_names_create(struct wp_object_names **names, struct wp_elf_file *file, int root_fd,
     struct wp_debug_fetch *fetch, uint64_t debug_limit, struct wp_error *err)
 {
-    struct wp_object_names *n = calloc(1, sizeof(*n));
+    struct wp_object_names *n = make_names();
     if (!n) {
         wp_elf_file_close(file);
         return wp_error_set(err, -ENOMEM, "out of memory for functions");
     }
-    n->file = *file;
-    *file = (struct wp_elf_file){.fd = -1};
-    n->separate.fd = -1;
-    if (n->file.build_id_size)
-        open_separate(n, root_fd, fetch);
+    open_files(n, file, root_fd, fetch);
     int rc = wp_elf_symbols_read(&n->symbols, &n->file, n->separate.elf ? &n->separate : NULL, err);
     if (rc) {
         wp_object_names_destroy(n);
@@ -95,12 +119,61 @@ int wp_object_names_create(struct wp_object_names **names, struct wp_elf_file *f
     }
     wp_elf_symbols_trim(n->symbols);
     wp_spin_loops_read(&n->spin_loops, &n->file);
-    if (debug_limit && open_lines(n, &n->file, debug_limit) && n->separate.elf)
-        open_lines(n, &n->separate, debug_limit);
-    if (!n->lines) { /* nothing more will be read */
-        wp_elf_file_close(&n->separate);
-        wp_elf_file_close(&n->file);
+    open_all_lines(n, debug_limit);
+    *names = n;
+    return 0;
+}
+
+void wp_object_names_add_lines(struct wp_object_names *n, struct wp_elf_file *file, uint64_t debug_limit)
+{
+    open_files(n, file, -1, NULL);
+    open_all_lines(n, debug_limit);
+}
+
+/* Before the loops, then the functions. */
+struct kept_head {
+    uint32_t has_lines, loops;
+};
+
+int wp_object_names_encode(const struct wp_object_names *n, struct wp_buffer *out)
+{
+    const struct kept_head head = {n->lines != NULL, n->spin_loops.count};
+    wp_buffer_append(out, &head, sizeof(head));
+    wp_buffer_append(out, n->spin_loops.loops, head.loops * sizeof(*n->spin_loops.loops));
+    return wp_elf_symbols_encode(n->symbols, out);
+}
+
+static int decode_loops(struct wp_spin_loops *loops, const uint8_t *bytes, uint32_t count)
+{
+    if (count && WP_ARRAY_FIT(loops->loops, loops->room, count))
+        return -ENOMEM;
+    if (count)
+        memcpy(loops->loops, bytes, count * sizeof(*loops->loops));
+    loops->count = count;
+    for (uint32_t i = 1; i < count; i++)
+        if (loops->loops[i].start < loops->loops[i - 1].start)
+            return -EINVAL;
+    return 0;
+}
+
+int wp_object_names_decode(struct wp_object_names **names, const uint8_t *bytes, size_t size, bool *has_lines)
+{
+    struct kept_head head;
+    if (size < sizeof(head))
+        return -EINVAL;
+    memcpy(&head, bytes, sizeof(head));
+    size_t loops = head.loops * sizeof(struct wp_spin_loop);
+    if (loops > size - sizeof(head))
+        return -EINVAL;
+    struct wp_object_names *n = make_names();
+    int rc = n ? decode_loops(&n->spin_loops, bytes + sizeof(head), head.loops) : -ENOMEM;
+    if (!rc)
+        rc = wp_elf_symbols_decode(&n->symbols, bytes + sizeof(head) + loops, size - sizeof(head) - loops);
+    if (rc) {
+        wp_object_names_destroy(n);
+        return rc;
     }
+    *has_lines = head.has_lines;
     *names = n;
     return 0;
 }

@@ -21,6 +21,13 @@ struct wp_place_name {
  * none. -ENOMEM. */
 int wp_object_names_create(struct wp_object_names **names, struct wp_elf_file *file, int root_fd,
     struct wp_debug_fetch *fetch, uint64_t debug_limit, struct wp_error *err);
+/* Appends all of them but files, lines and inlined functions, as bytes for wp_object_names_decode. -ENOMEM. */
+int wp_object_names_encode(const struct wp_object_names *names, struct wp_buffer *out);
+/* Makes them of such bytes, without the object. *has_lines: it has some, for wp_object_names_add_lines. -EINVAL: these
+ * are not what was encoded; -ENOMEM. */
+int wp_object_names_decode(struct wp_object_names **names, const uint8_t *bytes, size_t size, bool *has_lines);
+/* Of decoded ones: reads the lines of their object, whose open file is taken. */
+void wp_object_names_add_lines(struct wp_object_names *names, struct wp_elf_file *file, uint64_t debug_limit);
 /* Frees all names that were returned and closes the files. NULL is allowed. */
 void wp_object_names_destroy(struct wp_object_names *names);
 /* Bytes of memory that it takes; of them, of debug info. */

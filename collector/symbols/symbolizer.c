@@ -2,6 +2,7 @@
 #include "collector/symbols/symbolizer.h"
 
 #include "collector/elf/demangle.h"
+#include "collector/host/kept_files.h"
 #include "collector/host/process_file.h"
 #include "collector/symbols/fleet_names.h"
 #include "collector/symbols/kernel_symbols.h"
@@ -80,7 +81,8 @@ struct wp_symbolizer {
 struct wp_symbolizer *wp_symbolizer_create(const struct wp_names_from *from, const struct wp_logger *logger)
 {
     struct wp_symbolizer *z = calloc(1, sizeof(*z));
-    if (!z || !(z->thread = wp_naming_thread_create(from ? from->fetch : NULL, logger)) ||
+    if (!z ||
+        !(z->thread = wp_naming_thread_create(from ? from->fetch : NULL, from ? from->kept_folder : NULL, logger)) ||
         !(z->files = wp_named_files_create(z->thread, &(struct wp_named_files_limits){HELD_BYTES, HELD_FILES}))) {
         wp_symbolizer_destroy(z);
         return NULL;
@@ -166,14 +168,12 @@ static int open_object(
  * it. */
 static bool key_of(const struct wp_elf_file *file, struct wp_intkey *key)
 {
-    struct stat status;
+    uint64_t words[WP_FILE_IDENTITY];
     *key = build_key(file->build_id, file->build_id_size);
     if (file->build_id_size)
         return true;
-    if (file->fd < 0 || fstat(file->fd, &status))
+    if (file->fd < 0 || !wp_file_identity(file->fd, words))
         return false;
-    const uint64_t words[] = {status.st_dev, status.st_ino, (uint64_t)status.st_size, (uint64_t)status.st_mtim.tv_sec,
-        (uint64_t)status.st_mtim.tv_nsec, (uint64_t)status.st_ctim.tv_sec, (uint64_t)status.st_ctim.tv_nsec};
     XXH128_hash_t hash = XXH3_128bits(words, sizeof(words));
     *key = (struct wp_intkey){hash.low64, hash.high64};
     return true;

@@ -20,6 +20,7 @@ struct wp_debug_fetch;
 struct wp_names_from {
     struct wp_fleet_names *fleet;
     struct wp_debug_fetch *fetch;
+    const char *kept_folder; /* kept_names.h */
 };
 
 /* Counts since it was created; debug_bytes is the present one. */

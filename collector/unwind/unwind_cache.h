@@ -6,6 +6,7 @@
  * need not read every library's .eh_frame anew. One file an object; what is damaged, of another version or not ours is
  * as if it were not there. Bounded: the oldest go. Several threads may use one.
  */
+#include "collector/host/kept_files.h"
 #include "collector/unwind/unwind_objects.h"
 #include "collector/unwind/unwind_rows.h"
 
@@ -13,15 +14,24 @@ struct wp_unwind_cache {
     const char *folder; /* borrowed; made when it is not there. NULL: nothing is kept */
 };
 
-/* What an open object is known by, wherever it is; false: it is none. */
-bool wp_unwind_cache_id(int fd, struct wp_unwind_id *id);
-/* The rows of an open object, from the cache or read; *is_cached says which. met: what the kernel calls the file, that
- * somebody runs; NULL: nobody was seen to, so what is kept is no younger for it. As wp_unwind_rows_read. */
-int wp_unwind_cache_rows(const struct wp_unwind_cache *cache, int fd, const struct wp_unwind_file *met,
+/* An open object. */
+struct wp_unwind_object {
+    int fd;                           /* borrowed */
+    const char *name;                 /* of wp_unwind_cache_name; NULL: nothing is kept of it */
+    const struct wp_unwind_file *met; /* what the kernel calls the file, that somebody runs; NULL: nobody was seen to,
+                                         so what is kept is no younger for it */
+};
+
+/* The name of what is kept of an open object, wherever it is; false: it is none. */
+bool wp_unwind_cache_name(int fd, char name[WP_KEPT_NAME]);
+/* What an object of that name is known by. */
+struct wp_unwind_id wp_unwind_cache_id(const char *name);
+/* The rows of an object, from the cache or read; *is_cached says which. As wp_unwind_rows_read. */
+int wp_unwind_cache_rows(const struct wp_unwind_cache *cache, const struct wp_unwind_object *object,
     struct wp_unwind_rows **rows, bool *is_cached, struct wp_error *err);
-/* Keeps the rows of an open object that somebody runs. */
+/* Keeps the rows of an object that somebody runs (`met`). */
 void wp_unwind_cache_keep(
-    const struct wp_unwind_cache *cache, int fd, const struct wp_unwind_file *met, const struct wp_unwind_rows *rows);
+    const struct wp_unwind_cache *cache, const struct wp_unwind_object *object, const struct wp_unwind_rows *rows);
 
 /* Calls back for objects that are kept and still where they were met, the last ones first, up to so many bytes of rows:
  * what a collector will meet again. The callee owns the descriptor, and says whether it wants another. Any

@@ -202,39 +202,40 @@ static uint32_t put_pages(
 }
 
 /* 0: without rows, by frame pointer. What is kept on disk for the next time is written when the kernel has it. */
-static uint32_t read_object(struct wp_unwinder *u, struct job *job, const struct wp_unwind_id *id)
+static uint32_t read_object(struct wp_unwinder *u, struct job *job, const char *name)
 {
+    const struct wp_unwind_object object = {job->fd, name, job->is_kept ? NULL : &job->file};
     struct wp_unwind_rows *rows = NULL;
     struct wp_error err = {0};
     uint32_t number = 0;
     bool is_cached;
     uint64_t start = wp_clock_ns();
-    if (wp_unwind_cache_rows(&u->cache, job->fd, job->is_kept ? NULL : &job->file, &rows, &is_cached, &err)) {
+    if (wp_unwind_cache_rows(&u->cache, &object, &rows, &is_cached, &err)) {
         wp_log(u->options.logger, WP_LOG_DEBUG, "no unwind rows file=%s reason=\"%s\"", job->path, err.text);
     } else {
         wp_log(u->options.logger, WP_LOG_DEBUG, "unwind rows are read file=%s us=%llu", job->path,
             (unsigned long long)((wp_clock_ns() - start) / 1000));
         number = wp_unwind_objects_number(u->objects);
         uint32_t pages = put_pages(u, number, rows, job->path, is_cached ? "cache" : "file");
-        if (id)
-            wp_unwind_objects_add(u->objects, *id, number, pages);
+        if (name)
+            wp_unwind_objects_add(u->objects, wp_unwind_cache_id(name), number, pages);
     }
     wp_unwind_objects_file(u->objects, &job->file, number);
     if (rows && !is_cached && !job->is_kept)
-        wp_unwind_cache_keep(&u->cache, job->fd, &job->file, rows);
+        wp_unwind_cache_keep(&u->cache, &object, rows);
     wp_unwind_rows_destroy(rows);
     return number;
 }
 
 static void do_job(struct wp_unwinder *u, struct job *job)
 {
-    struct wp_unwind_id id;
+    char name[WP_KEPT_NAME];
     uint32_t number;
-    bool has_id = wp_unwind_cache_id(job->fd, &id);
+    bool has_name = wp_unwind_cache_name(job->fd, name);
     if (u->options.opened)
         u->options.opened(u->options.context, &job->file, job->fd, job->path);
-    if (!has_id || !wp_unwind_objects_find(u->objects, id, &number)) {
-        read_object(u, job, has_id ? &id : NULL);
+    if (!has_name || !wp_unwind_objects_find(u->objects, wp_unwind_cache_id(name), &number)) {
+        read_object(u, job, has_name ? name : NULL);
         return;
     }
     wp_log(u->options.logger, WP_LOG_DEBUG, "unwind rows are known under another name file=%s", job->path);

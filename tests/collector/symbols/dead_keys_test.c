@@ -229,7 +229,7 @@ static uint64_t own_offset(void)
 /* Other files all the time, one of which is asked for again and again. */
 static void named_files_are_bounded(void **state)
 {
-    struct wp_naming_thread *thread = wp_naming_thread_create(NULL, NULL);
+    struct wp_naming_thread *thread = wp_naming_thread_create(NULL, NULL, NULL);
     struct wp_named_files *files = wp_named_files_create(thread, &(struct wp_named_files_limits){1u << 30, 12});
     uint32_t gone = 0, first = 0, number, descriptors = 0;
     uint64_t offset = own_offset(), held = 0;
@@ -265,7 +265,7 @@ static void named_files_are_bounded(void **state)
 /* By bytes, too; the one that was used last stays, however large it is. */
 static void large_files_push_others_out(void **state)
 {
-    struct wp_naming_thread *thread = wp_naming_thread_create(NULL, NULL);
+    struct wp_naming_thread *thread = wp_naming_thread_create(NULL, NULL, NULL);
     struct wp_named_files *files = wp_named_files_create(thread, &(struct wp_named_files_limits){1, 1000});
     uint64_t offset = own_offset();
     uint32_t gone = 0;

@@ -76,7 +76,7 @@ static void a_small_file_is_read_first(void **state)
     size_t size = 0;
     make_full_pipe(pipe_fd);
     struct wp_logger logger = {"test", WP_LOG_DEBUG, pipe_fd[1]};
-    struct wp_naming_thread *thread = wp_naming_thread_create(NULL, &logger);
+    struct wp_naming_thread *thread = wp_naming_thread_create(NULL, NULL, &logger);
     add_file(thread, "/bin/true", "held");
     while (!wp_naming_thread_counts(thread).held_bytes) /* it is read, and its line does not fit */
         sched_yield();
@@ -111,7 +111,7 @@ static void the_end_does_not_wait_for_all_objects(void **state)
     unsigned lines = 0;
     make_full_pipe(pipe_fd);
     struct wp_logger logger = {"test", WP_LOG_DEBUG, pipe_fd[1]};
-    struct end end = {.thread = wp_naming_thread_create(NULL, &logger)};
+    struct end end = {.thread = wp_naming_thread_create(NULL, NULL, &logger)};
     for (unsigned i = 0; i < OBJECTS; i++)
         add_object(end.thread);
     assert_int_equal(read(pipe_fd[0], bytes, PIPE), PIPE);

@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -60,6 +61,62 @@ static void whole(void **state)
     uint32_t functions = 0;
     assert_int_equal(look(image, image_size, &functions), 0);
     assert_true(functions > 20);
+}
+
+static struct wp_object_names *decode(const uint8_t *bytes, size_t size)
+{
+    struct wp_object_names *names;
+    bool has_lines;
+    int rc = wp_object_names_decode(&names, bytes, size, &has_lines);
+    assert_true(rc == 0 || rc == -EINVAL);
+    return rc ? NULL : names;
+}
+
+static void expect_equal(struct wp_object_names *names, struct wp_object_names *others)
+{
+    struct wp_place_name place, other;
+    char name[4096];
+    for (uint64_t offset = 0; offset < image_size; offset += 97) {
+        wp_object_names_find(names, offset, &place);
+        snprintf(name, sizeof(name), "%s", place.count ? place.levels[0].function : "");
+        wp_object_names_find(others, offset, &other);
+        assert_int_equal(other.count, place.count);
+        assert_string_equal(other.count ? other.levels[0].function : "", name);
+        wp_object_names_data(names, offset, "base", &place);
+        snprintf(name, sizeof(name), "%s", place.count ? place.levels[0].function : "");
+        wp_object_names_data(others, offset, "base", &other);
+        assert_string_equal(other.count ? other.levels[0].function : "", name);
+    }
+}
+
+/* What was encoded names the same; a part of it is refused, and what is damaged names something else at worst. */
+static void encoded(void **state)
+{
+    (void)state;
+    struct wp_elf_file file;
+    struct wp_object_names *names, *others;
+    struct wp_buffer bytes = {0};
+    struct wp_place_name place;
+    assert_int_equal(wp_elf_file_open_path(&file, "/proc/self/exe", NULL), 0);
+    assert_int_equal(wp_object_names_create(&names, &file, -1, NULL, 0, NULL), 0);
+    assert_int_equal(wp_object_names_encode(names, &bytes), 0);
+    assert_non_null(others = decode(bytes.data, bytes.size));
+    expect_equal(names, others);
+    wp_object_names_destroy(others);
+    for (size_t size = 0; size < bytes.size; size += 1 + size / 7)
+        assert_null(decode(bytes.data, size));
+    for (size_t at = 0; at < bytes.size; at += 1 + at / 50) {
+        bytes.data[at] ^= 0x85;
+        if ((others = decode(bytes.data, bytes.size)))
+            for (uint64_t offset = 0; offset < image_size; offset += 9973) {
+                wp_object_names_find(others, offset, &place);
+                wp_object_names_data(others, offset, "base", &place);
+            }
+        wp_object_names_destroy(others);
+        bytes.data[at] ^= 0x85;
+    }
+    wp_buffer_fini(&bytes);
+    wp_object_names_destroy(names);
 }
 
 static pthread_rwlock_t alone_lock = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
@@ -294,6 +351,7 @@ int main(void)
 #endif
         cmocka_unit_test(loops_around_pause),
         cmocka_unit_test(whole),
+        cmocka_unit_test(encoded),
         cmocka_unit_test(words_of_a_lock),
         cmocka_unit_test(vdso),
         cmocka_unit_test(no_objects),

@@ -138,13 +138,15 @@ static void kept(void **state)
 static bool from_cache(const struct wp_unwind_cache *cache, struct wp_unwind_rows **rows)
 {
     bool is_cached;
-    int fd = open(LIBC, O_RDONLY);
-    assert_true(fd >= 0);
-    assert_int_equal(
-        wp_unwind_cache_rows(cache, fd, &(struct wp_unwind_file){.inode = 5, .device = 6}, rows, &is_cached, NULL), 0);
+    char name[WP_KEPT_NAME];
+    const struct wp_unwind_file met = {.inode = 5, .device = 6};
+    const struct wp_unwind_object object = {open(LIBC, O_RDONLY), name, &met};
+    assert_true(object.fd >= 0);
+    assert_true(wp_unwind_cache_name(object.fd, name));
+    assert_int_equal(wp_unwind_cache_rows(cache, &object, rows, &is_cached, NULL), 0);
     if (!is_cached)
-        wp_unwind_cache_keep(cache, fd, &(struct wp_unwind_file){.inode = 5, .device = 6}, *rows);
-    close(fd);
+        wp_unwind_cache_keep(cache, &object, *rows);
+    close(object.fd);
     return is_cached;
 }
 
