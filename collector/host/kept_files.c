@@ -58,16 +58,31 @@ static bool has_magic(const struct wp_kept_kind *kind, int fd, size_t size)
     return pread(fd, found, sizeof(found), 0) == (ssize_t)sizeof(found) && !memcmp(found, kind->magic, size);
 }
 
-int wp_kept_files_open(const struct wp_kept_kind *kind, const char *folder, const char *name)
+static int open_kept(const struct wp_kept_kind *kind, const char *folder, const char *name, int flags)
 {
     char path[4096];
     if ((size_t)snprintf(path, sizeof(path), "%s/%s", folder, name) >= sizeof(path))
         return -1;
-    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    int fd = open(path, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0 || (is_ours(fd) && has_magic(kind, fd, sizeof(kind->magic))))
         return fd;
     close(fd);
     return -1;
+}
+
+int wp_kept_files_open(const struct wp_kept_kind *kind, const char *folder, const char *name)
+{
+    return open_kept(kind, folder, name, O_RDONLY);
+}
+
+void wp_kept_files_patch(
+    const struct wp_kept_kind *kind, const char *folder, const char *name, const struct wp_kept_patch *patch)
+{
+    int fd = open_kept(kind, folder, name, O_RDWR);
+    ssize_t put = fd < 0 ? 0 : pwrite(fd, patch->bytes, patch->size, (off_t)patch->at);
+    (void)put; /* it is done again the next time */
+    if (fd >= 0)
+        close(fd);
 }
 
 int wp_kept_files_read(

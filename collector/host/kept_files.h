@@ -47,6 +47,16 @@ int wp_kept_files_read(
 void wp_kept_files_use(const char *folder, const char *name);
 /* Keeps bytes that begin with the magic; the folder is made when it is not there. What cannot be kept is read again. */
 void wp_kept_files_write(const char *folder, const char *name, const struct wp_buffer *bytes);
+/* Bytes of a kept file that are to be others. */
+struct wp_kept_patch {
+    size_t at;
+    const void *bytes;
+    size_t size;
+};
+
+/* Changes them, if the file is there and to be believed. */
+void wp_kept_files_patch(
+    const struct wp_kept_kind *kind, const char *folder, const char *name, const struct wp_kept_patch *patch);
 /* Removes those that were used first until `more` bytes of one more file fit. It looks at the whole folder. */
 void wp_kept_files_bound(const struct wp_kept_kind *kind, const char *folder, size_t more);
 /* Those that are there, what was used first first; how many. The array is the caller's to free. */

@@ -161,8 +161,9 @@ static void size_buffers(struct wp_programs *p)
  */
 static void size_memory(struct wp_programs *p)
 {
-    struct bpf_map *const maps[] = {p->object->maps.seen, p->object->maps.named, p->object->maps.served_requests,
-        p->object->maps.interp_codes, p->object->maps.interp_threads, p->object->maps.interp_processes};
+    struct bpf_map *const maps[] = {p->object->maps.spaces, p->object->maps.seen, p->object->maps.named,
+        p->object->maps.served_requests, p->object->maps.interp_codes, p->object->maps.interp_threads,
+        p->object->maps.interp_processes};
     for (unsigned i = 0; i < sizeof(maps) / sizeof(maps[0]); i++) {
         uint32_t whole = bpf_map__max_entries(maps[i]), rows = whole / WHOLE_CPUS;
         while (rows < whole && rows / p->cpus < whole / WHOLE_CPUS)

@@ -16,7 +16,7 @@ static void log_refused(struct wp_interp_files *f, uint32_t version, const char 
         wp_log(f->logger, WP_LOG_WARN, "an interpreter's frames cannot be read file=%s reason=\"%s\"", path, why);
 }
 
-void wp_interp_files_opened(void *context, const struct wp_unwind_file *file, int fd, const char *path)
+bool wp_interp_files_opened(void *context, const struct wp_unwind_file *file, int fd, const char *path)
 {
     struct wp_interp_files *f = context;
     struct wp_elf_file elf = {.fd = -1};
@@ -25,22 +25,23 @@ void wp_interp_files_opened(void *context, const struct wp_unwind_file *file, in
     uint32_t version = 0;
     int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
     if (copy < 0 || wp_elf_file_open(&elf, copy, NULL))
-        return;
+        return false;
     int rc = wp_interp_languages_read(&elf, &found, &version, &err);
     wp_elf_file_close(&elf);
     if (rc == -ENOTSUP)
         log_refused(f, version, path, err.text);
     if (rc) { /* the number may have been another file's */
         bpf_map_delete_elem(f->map_fd, file);
-        return;
+        return rc == -ENOENT;
     }
     if (bpf_map_update_elem(f->map_fd, file, &found, BPF_ANY)) {
         log_refused(f, version, path, "there is no room for more interpreters");
-        return;
+        return false;
     }
     __atomic_add_fetch(&f->known, 1, __ATOMIC_RELAXED);
     wp_log(f->logger, WP_LOG_DEBUG, "an interpreter is known file=%s language=%s version=%u.%u", path,
         wp_interp_language(version)->name, version >> 8 & 0xff, version & 0xff);
+    return false;
 }
 
 void wp_interp_files_forgotten(void *context, const struct wp_unwind_file *file)

@@ -6,6 +6,7 @@
 #include "collector/bpf/unwind_row.h"
 #include "common/log.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* What it works on. Embedded; nothing is to be freed. */
@@ -17,7 +18,7 @@ struct wp_interp_files {
 };
 
 /* For struct wp_unwinder_options; context: a struct wp_interp_files. Several threads may call it. */
-void wp_interp_files_opened(void *context, const struct wp_unwind_file *file, int fd, const char *path);
+bool wp_interp_files_opened(void *context, const struct wp_unwind_file *file, int fd, const char *path);
 /* As before; the file is known no more. */
 void wp_interp_files_forgotten(void *context, const struct wp_unwind_file *file);
 

@@ -6,6 +6,7 @@
 #include <elfutils/libdwelf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,13 +21,15 @@
 
 /* What stands before the rows: where the object was met. */
 struct head {
-    char magic[8];
+    char magic[WP_KEPT_MAGIC];
+    uint64_t plain_to; /* the program that found it plain, by a hash of its file; 0: it is not, or nobody has looked */
+    uint64_t identity[WP_FILE_IDENTITY];
     struct wp_unwind_file met;
     char path[256]; /* as its NUL-terminated name on this host; "" when it does not fit */
 };
 
 static const struct wp_kept_kind kind = {
-    .suffix = ".rows", .magic = "WPMET01", .most_bytes = (uint64_t)256 << 20, .most_files = 4096};
+    .suffix = ".rows", .magic = "WPMET02", .most_bytes = (uint64_t)256 << 20, .most_files = 4096};
 
 /* What a file without a build id (Go, Rust's own libraries) is known by: it changes with the file. */
 static ssize_t file_id(int fd, XXH128_canonical_t *hash)
@@ -64,34 +67,47 @@ struct wp_unwind_id wp_unwind_cache_id(const char *name)
     return (struct wp_unwind_id){hash.low64, hash.high64};
 }
 
-static int read_rows(const char *folder, const char *name, struct wp_unwind_rows **rows)
+/* What this program looks for in objects may be another thing than what another version does. */
+static uint64_t this_program(void)
+{
+    uint64_t words[WP_FILE_IDENTITY];
+    return wp_file_identity_at("/proc/self/exe", words) ? XXH3_64bits(words, sizeof(words)) | 1 : 0;
+}
+
+static int read_rows(const char *folder, struct wp_unwind_object *object, struct wp_unwind_rows **rows)
 {
     struct wp_buffer bytes = {0};
-    int rc = wp_kept_files_read(&kind, folder, name, FILE_BYTES, &bytes);
-    if (!rc && bytes.size < sizeof(struct head))
+    struct head head;
+    int rc = wp_kept_files_read(&kind, folder, object->name, FILE_BYTES, &bytes);
+    if (!rc && bytes.size < sizeof(head))
         rc = -EINVAL;
+    if (!rc) {
+        memcpy(&head, bytes.data, sizeof(head));
+        object->is_plain = head.plain_to && head.plain_to == this_program();
+    }
     if (!rc)
         rc = wp_unwind_rows_decode(rows, bytes.data + sizeof(struct head), bytes.size - sizeof(struct head));
     wp_buffer_fini(&bytes);
     return rc;
 }
 
-static void fill_head(struct head *head, int fd, const struct wp_unwind_file *met)
+static void fill_head(struct head *head, const struct wp_unwind_object *object)
 {
     char link[64];
-    *head = (struct head){.met = *met};
+    *head = (struct head){.met = *object->met, .plain_to = object->is_plain ? this_program() : 0};
+    wp_file_identity(object->fd, head->identity);
     memcpy(head->magic, kind.magic, sizeof(head->magic));
-    snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+    snprintf(link, sizeof(link), "/proc/self/fd/%d", object->fd);
     ssize_t size = readlink(link, head->path, sizeof(head->path));
     if (size <= 0 || size >= (ssize_t)sizeof(head->path))
         size = 0;
     memset(head->path + size, 0, sizeof(head->path) - (size_t)size);
 }
 
-int wp_unwind_cache_rows(const struct wp_unwind_cache *cache, const struct wp_unwind_object *object,
+int wp_unwind_cache_rows(const struct wp_unwind_cache *cache, struct wp_unwind_object *object,
     struct wp_unwind_rows **rows, bool *is_cached, struct wp_error *err)
 {
-    *is_cached = cache->folder && object->name && !read_rows(cache->folder, object->name, rows);
+    *is_cached = cache->folder && object->name && !read_rows(cache->folder, object, rows);
     if (!*is_cached)
         return wp_unwind_rows_read(rows, object->fd, err);
     if (object->met)
@@ -106,7 +122,7 @@ void wp_unwind_cache_keep(
     struct wp_buffer bytes = {0};
     if (!cache->folder || !object->name)
         return;
-    fill_head(&head, object->fd, object->met);
+    fill_head(&head, object);
     if (!wp_buffer_append(&bytes, &head, sizeof(head)) && !wp_unwind_rows_encode(rows, &bytes) &&
         bytes.size <= FILE_BYTES) {
         wp_kept_files_bound(&kind, cache->folder, bytes.size);
@@ -115,10 +131,26 @@ void wp_unwind_cache_keep(
     wp_buffer_fini(&bytes);
 }
 
+void wp_unwind_cache_tell_plain(const struct wp_unwind_cache *cache, const struct wp_unwind_object *object)
+{
+    uint64_t plain_to = this_program();
+    if (cache->folder && object->name)
+        wp_kept_files_patch(&kind, cache->folder, object->name,
+            &(struct wp_kept_patch){offsetof(struct head, plain_to), &plain_to, sizeof(plain_to)});
+}
+
+/* Is it the object that was kept? Another file at its path may be of the same build. */
+static bool is_object(int fd, const char *name, const struct head *head)
+{
+    char id[WP_KEPT_NAME];
+    uint64_t words[WP_FILE_IDENTITY];
+    return (wp_file_identity(fd, words) && !memcmp(words, head->identity, sizeof(words))) ||
+        (wp_unwind_cache_name(fd, id) && !strcmp(id, name));
+}
+
 /* The object that a kept file is of, when it is still there; -1. */
 static int open_object(const char *folder, const char *name, struct head *head)
 {
-    char id[WP_KEPT_NAME];
     int kept = wp_kept_files_open(&kind, folder, name);
     ssize_t size = kept < 0 ? -1 : read(kept, head, sizeof(*head));
     if (kept >= 0)
@@ -126,14 +158,14 @@ static int open_object(const char *folder, const char *name, struct head *head)
     if (size != (ssize_t)sizeof(*head) || *head->path != '/' || head->path[sizeof(head->path) - 1])
         return -1;
     int fd = open(head->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (fd < 0 || (wp_unwind_cache_name(fd, id) && !strcmp(id, name)))
+    if (fd < 0 || is_object(fd, name, head))
         return fd;
     close(fd);
     return -1;
 }
 
 void wp_unwind_cache_each(const struct wp_unwind_cache *cache, uint64_t most_bytes,
-    bool (*found)(void *context, const struct wp_unwind_file *file, int fd, const char *path), void *context)
+    bool (*found)(void *context, const struct wp_unwind_kept *kept), void *context)
 {
     struct wp_kept_file *files = NULL;
     bool goes_on = true;
@@ -151,7 +183,7 @@ void wp_unwind_cache_each(const struct wp_unwind_cache *cache, uint64_t most_byt
         if (!fstat(fd, &status) && status.st_ino != head.met.inode) /* it was installed anew */
             head.met = (struct wp_unwind_file){
                 status.st_ino, (uint32_t)(major(status.st_dev) << 20 | minor(status.st_dev)), 0};
-        goes_on = found(context, &head.met, fd, head.path);
+        goes_on = found(context, &(struct wp_unwind_kept){head.met, fd, head.path, file->name});
     }
     free(files);
 }

@@ -40,10 +40,11 @@ struct job {
     struct wp_unwind_file file;
     int fd;
     uint64_t size;
-    bool is_kept;   /* taken from the cache, before anybody was met in it */
-    bool is_wanted; /* somebody settles for it */
-    bool is_met;    /* somebody's stack ends in it: it goes first */
-    char path[256]; /* for the log */
+    bool is_kept;            /* taken from the cache, before anybody was met in it */
+    bool is_wanted;          /* somebody settles for it */
+    bool is_met;             /* somebody's stack ends in it: it goes first */
+    char path[256];          /* for the log */
+    char name[WP_KEPT_NAME]; /* of what the cache keeps of it; "": not known yet */
 };
 
 struct worker {
@@ -201,16 +202,33 @@ static uint32_t put_pages(
     return sink.put;
 }
 
+static bool show(struct wp_unwinder *u, const struct job *job)
+{
+    return u->options.opened && u->options.opened(u->options.context, &job->file, job->fd, job->path);
+}
+
+/* What the cache keeps may say already that it is nothing to anybody. */
+static void show_object(struct wp_unwinder *u, const struct job *job, struct wp_unwind_object *object, bool is_cached)
+{
+    if (object->is_plain)
+        return;
+    object->is_plain = show(u, job);
+    if (object->is_plain && is_cached)
+        wp_unwind_cache_tell_plain(&u->cache, object);
+}
+
 /* 0: without rows, by frame pointer. What is kept on disk for the next time is written when the kernel has it. */
 static uint32_t read_object(struct wp_unwinder *u, struct job *job, const char *name)
 {
-    const struct wp_unwind_object object = {job->fd, name, job->is_kept ? NULL : &job->file};
+    struct wp_unwind_object object = {.fd = job->fd, .name = name, .met = job->is_kept ? NULL : &job->file};
     struct wp_unwind_rows *rows = NULL;
     struct wp_error err = {0};
     uint32_t number = 0;
     bool is_cached;
     uint64_t start = wp_clock_ns();
-    if (wp_unwind_cache_rows(&u->cache, &object, &rows, &is_cached, &err)) {
+    int rc = wp_unwind_cache_rows(&u->cache, &object, &rows, &is_cached, &err);
+    show_object(u, job, &object, is_cached);
+    if (rc) {
         wp_log(u->options.logger, WP_LOG_DEBUG, "no unwind rows file=%s reason=\"%s\"", job->path, err.text);
     } else {
         wp_log(u->options.logger, WP_LOG_DEBUG, "unwind rows are read file=%s us=%llu", job->path,
@@ -229,15 +247,13 @@ static uint32_t read_object(struct wp_unwinder *u, struct job *job, const char *
 
 static void do_job(struct wp_unwinder *u, struct job *job)
 {
-    char name[WP_KEPT_NAME];
     uint32_t number;
-    bool has_name = wp_unwind_cache_name(job->fd, name);
-    if (u->options.opened)
-        u->options.opened(u->options.context, &job->file, job->fd, job->path);
-    if (!has_name || !wp_unwind_objects_find(u->objects, wp_unwind_cache_id(name), &number)) {
-        read_object(u, job, has_name ? name : NULL);
+    bool has_name = *job->name || wp_unwind_cache_name(job->fd, job->name);
+    if (!has_name || !wp_unwind_objects_find(u->objects, wp_unwind_cache_id(job->name), &number)) {
+        read_object(u, job, has_name ? job->name : NULL);
         return;
     }
+    show(u, job);
     wp_log(u->options.logger, WP_LOG_DEBUG, "unwind rows are known under another name file=%s", job->path);
     wp_unwind_objects_file(u->objects, &job->file, number);
 }
@@ -349,23 +365,25 @@ static int open_file(uint64_t inode, uint32_t device, uint32_t pid, uint64_t add
 }
 
 /* Takes the descriptor over. Another thread may have asked for the file meanwhile. */
-static void add_job(struct wp_unwinder *u, uint64_t inode, uint32_t device, int fd, const char *path, enum asker asker)
+static void add_job(struct wp_unwinder *u, const struct wp_unwind_kept *found, enum asker asker)
 {
-    struct wp_intkey key = {inode, device};
+    struct wp_intkey key = {found->file.inode, found->file.device};
     struct stat status = {0};
-    fstat(fd, &status);
+    fstat(found->fd, &status);
     pthread_mutex_lock(&u->lock);
-    bool is_taken = !hurry_asked(u, inode, device, asker) && u->count < QUEUE;
+    bool is_taken = !hurry_asked(u, key.a, found->file.device, asker) && u->count < QUEUE;
     if (is_taken) {
         struct job *job = &u->queue[u->count++];
-        *job = (struct job){.file = {.inode = inode, .device = device},
-            .fd = fd,
+        *job = (struct job){.file = found->file,
+            .fd = found->fd,
             .size = (uint64_t)status.st_size,
             .is_kept = asker == ASKER_CACHE,
             .is_wanted = asker != ASKER_CACHE,
             .is_met = asker == ASKER_STACK};
         u->wanted += job->is_wanted;
-        snprintf(job->path, sizeof(job->path), "%.255s", path);
+        snprintf(job->path, sizeof(job->path), "%.255s", found->path);
+        if (found->name)
+            strcpy(job->name, found->name);
         pthread_cond_broadcast(&u->more);
         if (u->asked.count >= 4 * FILES) /* those that the kernel knows are not asked for */
             wp_intmap_clear(&u->asked);
@@ -373,18 +391,18 @@ static void add_job(struct wp_unwinder *u, uint64_t inode, uint32_t device, int 
     }
     pthread_mutex_unlock(&u->lock);
     if (!is_taken)
-        close(fd);
+        close(found->fd);
 }
 
 /* What was met lately will be met again: its rows are there when a process of it runs for a moment only. */
-static bool add_kept(void *context, const struct wp_unwind_file *file, int fd, const char *path)
+static bool add_kept(void *context, const struct wp_unwind_kept *kept)
 {
     struct wp_unwinder *u = context;
     bool is_late = __atomic_load_n(&u->is_over, __ATOMIC_RELAXED) || __atomic_load_n(&u->winds_down, __ATOMIC_RELAXED);
-    if (is_late || is_asked(u, file->inode, file->device, ASKER_CACHE))
-        close(fd); /* one of our own */
+    if (is_late || is_asked(u, kept->file.inode, kept->file.device, ASKER_CACHE))
+        close(kept->fd); /* one of our own */
     else
-        add_job(u, file->inode, file->device, fd, path, ASKER_CACHE);
+        add_job(u, kept, ASKER_CACHE);
     return !is_late;
 }
 
@@ -429,7 +447,7 @@ void wp_unwinder_ask(struct wp_unwinder *u, uint64_t inode, uint32_t device, uin
         return;
     int fd = open_file(inode, device, pid, address, path, sizeof(path));
     if (fd >= 0)
-        add_job(u, inode, device, fd, path, ASKER_STACK);
+        add_job(u, &(struct wp_unwind_kept){.file = {inode, device, 0}, .fd = fd, .path = path}, ASKER_STACK);
 }
 
 static void learn_file(void *context, const char *path)
@@ -446,7 +464,7 @@ static void learn_file(void *context, const char *path)
     if (is_asked(u, status.st_ino, device, ASKER_LEARNER))
         close(fd);
     else
-        add_job(u, status.st_ino, device, fd, path, ASKER_LEARNER);
+        add_job(u, &(struct wp_unwind_kept){.file = {status.st_ino, device, 0}, .fd = fd, .path = path}, ASKER_LEARNER);
 }
 
 void wp_unwinder_learn(struct wp_unwinder *u, const char *program)
@@ -477,7 +495,11 @@ static void add_own_files(struct wp_unwinder *u)
             continue;
         int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
         if (fd >= 0 && !fstat(fd, &status))
-            add_job(u, status.st_ino, (uint32_t)(major(status.st_dev) << 20 | minor(status.st_dev)), fd, path,
+            add_job(u,
+                &(struct wp_unwind_kept){
+                    .file = {status.st_ino, (uint32_t)(major(status.st_dev) << 20 | minor(status.st_dev)), 0},
+                    .fd = fd,
+                    .path = path},
                 ASKER_LEARNER);
         else if (fd >= 0)
             close(fd);

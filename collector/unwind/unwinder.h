@@ -8,6 +8,7 @@
  */
 #include "common/log.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct wp_unwinder;
@@ -20,8 +21,9 @@ struct wp_unwinder_options {
     const char *cache;      /* folder of rows by build id; NULL: none is kept. Borrowed */
     uint64_t kept_bytes;    /* of its rows, the last ones met, are given to the kernel at the start */
     const struct wp_logger *logger;
-    /* Gets each open file before the kernel side knows it, by several threads; NULL: nobody. */
-    void (*opened)(void *context, const struct wp_unwind_file *file, int fd, const char *path);
+    /* Gets each open file before the kernel side knows it, by several threads; true: it is nothing to the callee, and
+     * need not be shown to this program again, as long as its rows are cached. NULL: nobody. */
+    bool (*opened)(void *context, const struct wp_unwind_file *file, int fd, const char *path);
     /* The kernel side knows it no more, until it is opened again; NULL: nobody is told. */
     void (*forgotten)(void *context, const struct wp_unwind_file *file);
     void *context;

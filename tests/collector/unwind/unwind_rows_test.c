@@ -140,7 +140,7 @@ static bool from_cache(const struct wp_unwind_cache *cache, struct wp_unwind_row
     bool is_cached;
     char name[WP_KEPT_NAME];
     const struct wp_unwind_file met = {.inode = 5, .device = 6};
-    const struct wp_unwind_object object = {open(LIBC, O_RDONLY), name, &met};
+    struct wp_unwind_object object = {.fd = open(LIBC, O_RDONLY), .name = name, .met = &met};
     assert_true(object.fd >= 0);
     assert_true(wp_unwind_cache_name(object.fd, name));
     assert_int_equal(wp_unwind_cache_rows(cache, &object, rows, &is_cached, NULL), 0);
@@ -156,14 +156,14 @@ struct met {
     struct wp_unwind_file file;
 };
 
-static bool meet(void *context, const struct wp_unwind_file *file, int fd, const char *path)
+static bool meet(void *context, const struct wp_unwind_kept *kept)
 {
     struct met *met = context;
-    assert_int_equal(fstat(fd, &met->status), 0);
-    assert_string_equal(strrchr(path, '/'), "/libc.so.6");
-    met->file = *file;
+    assert_int_equal(fstat(kept->fd, &met->status), 0);
+    assert_string_equal(strrchr(kept->path, '/'), "/libc.so.6");
+    met->file = kept->file;
     met->count++;
-    close(fd);
+    close(kept->fd);
     return true;
 }
 
