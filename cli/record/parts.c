@@ -144,18 +144,19 @@ int wp_parts_start_aggregator(struct wp_parts *parts, struct wp_child *child, in
     return rc;
 }
 
-/* Unwind rows that one recording made are there from the start of the next: programs that live shortly have whole
- * stacks. */
+/* Unwind rows and names that one recording has read are there from the start of the next: programs that live shortly
+ * have whole stacks. */
 static void add_cache(struct wp_args *args)
 {
     const char *own = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    if (getenv("WAKEPATH_COLLECTOR_UNWIND_CACHE"))
-        return;
+    const char *chosen = getenv("WAKEPATH_COLLECTOR_UNWIND_CACHE");
     bool is_root = !geteuid(), has_own = own && *own == '/', has_home = home && *home == '/';
-    if (!is_root && !has_own && !has_home)
+    if (!chosen && !is_root && !has_own && !has_home)
         return;
     wp_args_add(args, "--unwind-cache");
-    if (is_root) /* the home may be somebody else's (sudo) */
+    if (chosen)
+        wp_args_add(args, chosen);
+    else if (is_root) /* the home may be somebody else's (sudo) */
         wp_args_add(args, "/var/cache/wakepath/unwind");
     else
         wp_args_addf(args, "%s%s/wakepath/unwind", has_own ? own : home, has_own ? "" : "/.cache");

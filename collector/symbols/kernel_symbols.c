@@ -35,6 +35,7 @@ struct wp_kernel_symbols {
     uint64_t text_start, text_end;
     void *kept; /* the file that all is in, mapped; NULL: they were read */
     size_t kept_size;
+    FILE *rest; /* owned; of kept ones: what has all that the kernel knows now, opened while that may be; NULL */
 };
 
 /* Then the symbols, then the texts. */
@@ -51,6 +52,8 @@ void wp_kernel_symbols_destroy(struct wp_kernel_symbols *s)
 {
     if (!s)
         return;
+    if (s->rest)
+        fclose(s->rest);
     if (s->kept) {
         munmap(s->kept, s->kept_size);
     } else {
@@ -120,20 +123,15 @@ static bool are_sorted(const struct wp_kernel_symbols *s)
     return true;
 }
 
-int wp_kernel_symbols_read(struct wp_kernel_symbols **symbols, const char *path, struct wp_error *err)
+static int read_lines(struct wp_kernel_symbols **symbols, FILE *file, struct wp_error *err)
 {
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return wp_error_errno(err, -errno, "cannot read '%s'", path);
     struct wp_kernel_symbols *s = calloc(1, sizeof(*s));
-    char line[1024], block[BLOCK];
-    setvbuf(file, block, _IOFBF, sizeof(block));
+    char line[1024];
     int rc = s ? wp_buffer_append(&s->texts, "", 1) : -ENOMEM;
     while (!rc && fgets(line, sizeof(line), file)) {
         line[strcspn(line, "\n")] = 0;
         rc = take_line(s, line);
     }
-    fclose(file);
     if (rc)
         wp_error_set(err, rc, "out of memory for the kernel's functions");
     else if (!s->count)
@@ -147,6 +145,33 @@ int wp_kernel_symbols_read(struct wp_kernel_symbols **symbols, const char *path,
         qsort(s->symbols, s->count, sizeof(*s->symbols), by_address);
     *symbols = s;
     return 0;
+}
+
+int wp_kernel_symbols_read(struct wp_kernel_symbols **symbols, const char *path, struct wp_error *err)
+{
+    FILE *file = fopen(path, "re");
+    char block[BLOCK];
+    if (!file)
+        return wp_error_errno(err, -errno, "cannot read '%s'", path);
+    setvbuf(file, block, _IOFBF, sizeof(block));
+    int rc = read_lines(symbols, file, err);
+    fclose(file);
+    return rc;
+}
+
+void wp_kernel_symbols_complete(struct wp_kernel_symbols **symbols)
+{
+    struct wp_kernel_symbols *s = *symbols, *all;
+    if (!s->rest)
+        return;
+    rewind(s->rest);
+    if (!read_lines(&all, s->rest, NULL)) {
+        *symbols = all;
+        wp_kernel_symbols_destroy(s);
+        return;
+    }
+    fclose(s->rest);
+    s->rest = NULL;
 }
 
 /* By its own length or by what follows. Kept ones have not all that is behind a module's last function: it may be
@@ -164,7 +189,7 @@ int wp_kernel_symbols_find(const struct wp_kernel_symbols *s, uint64_t address, 
 {
     uint32_t low = WP_LOWER_BOUND(middle, 0, s->count, s->symbols[middle].address <= address);
     if (!low || address - s->symbols[low - 1].address > REACH || !is_of(s, &s->symbols[low - 1], address))
-        return s->kept ? -EAGAIN : -ENOENT;
+        return s->rest ? -EAGAIN : -ENOENT;
     const struct symbol *symbol = &s->symbols[low - 1];
     while (symbol > s->symbols && symbol[-1].address == symbol->address) /* the first of several names */
         symbol--;
@@ -249,18 +274,14 @@ void wp_kernel_symbols_keep(const struct wp_kernel_symbols *s, const char *folde
 }
 
 /* Does the kernel still show its addresses, and are they those? */
-static bool has_first(const char *path, uint64_t first)
+static bool has_first(FILE *file, uint64_t first)
 {
     char line[64] = "";
-    FILE *file = fopen(path, "re");
-    bool is_there = file && fgets(line, sizeof(line), file) && strtoull(line, NULL, 16) == first;
-    if (file)
-        fclose(file);
-    return is_there;
+    return file && fgets(line, sizeof(line), file) && strtoull(line, NULL, 16) == first;
 }
 
 /* All of its sizes fit, and the texts end. */
-static int take_kept(struct wp_kernel_symbols *s, const char *path)
+static int take_kept(struct wp_kernel_symbols *s)
 {
     struct kept_head head;
     if (s->kept_size < sizeof(head))
@@ -269,7 +290,7 @@ static int take_kept(struct wp_kernel_symbols *s, const char *path)
     size_t symbols = (size_t)head.count * sizeof(*s->symbols);
     char *texts = (char *)s->kept + sizeof(head) + symbols;
     if (head.count > SYMBOLS_LIMIT || !head.texts || s->kept_size != sizeof(head) + symbols + head.texts ||
-        texts[head.texts - 1] || !has_first(path, head.first))
+        texts[head.texts - 1] || !has_first(s->rest, head.first))
         return -EINVAL;
     s->symbols = (struct symbol *)((char *)s->kept + sizeof(head));
     s->count = head.count;
@@ -299,7 +320,8 @@ int wp_kernel_symbols_restore(struct wp_kernel_symbols **symbols, const char *fo
     }
     s->kept = kept;
     s->kept_size = (size_t)status.st_size;
-    int rc = take_kept(s, path);
+    s->rest = fopen(path, "re"); /* the kernel asks who opens it, not who reads */
+    int rc = take_kept(s);
     if (rc)
         wp_kernel_symbols_destroy(s);
     else

@@ -505,20 +505,11 @@ void wp_symbolizer_forget(struct wp_symbolizer *z, uint32_t pid)
 
 #define KALLSYMS "/proc/kallsyms"
 
-static void ask_kernel(struct wp_symbolizer *z)
-{
-    wp_kernel_symbols_destroy(z->kernel);
-    z->kernel = NULL;
-    wp_kernel_symbols_read(&z->kernel, KALLSYMS, &z->unread);
-}
-
 static void *read_kernel(void *context)
 {
     struct wp_symbolizer *z = context;
-    if (z->kept_folder && !wp_kernel_symbols_restore(&z->kernel, z->kept_folder, KALLSYMS))
-        return NULL;
-    ask_kernel(z);
-    if (z->kernel && z->kept_folder)
+    bool is_kept = z->kept_folder && !wp_kernel_symbols_restore(&z->kernel, z->kept_folder, KALLSYMS);
+    if (!is_kept && !wp_kernel_symbols_read(&z->kernel, KALLSYMS, &z->unread) && z->kept_folder)
         wp_kernel_symbols_keep(z->kernel, z->kept_folder);
     return NULL;
 }
@@ -555,8 +546,8 @@ static int find_in_kernel(struct wp_symbolizer *z, uint64_t address, struct wp_k
     int rc = z->kernel ? wp_kernel_symbols_find(z->kernel, address, function) : -ENOENT;
     if (rc != -EAGAIN)
         return rc;
-    ask_kernel(z); /* once: they are not kept ones then */
-    return z->kernel ? wp_kernel_symbols_find(z->kernel, address, function) : -ENOENT;
+    wp_kernel_symbols_complete(&z->kernel);
+    return wp_kernel_symbols_find(z->kernel, address, function);
 }
 
 void wp_symbolizer_kernel(struct wp_symbolizer *z, uint64_t address, bool is_return, struct wp_frame_name *name)

@@ -223,6 +223,23 @@ class Lines(RecordTest):
         subprocess.run([sys.executable, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../reporter/site_check.py"),
                         self.path("site")], check=True, timeout=120)
 
+    def test_names_that_are_kept(self):
+        """The first recording keeps what it has read in an empty folder; the next one names as much, of the kernel too, whose own code at
+        run time (the recorder's programs) no one can keep."""
+        self.build()
+        os.mkdir(self.path("kept"))
+        self.env = {**self.env, "WAKEPATH_COLLECTOR_UNWIND_CACHE": self.path("kept")}
+        command = ["sh", "-c", f"{self.path('app')}; dd if=/dev/zero of=/dev/null bs=64 count=1000000; perf bench sched pipe -l 20000"]
+        for turn in range(2):
+            with self.subTest(turn=turn):
+                self.assertEqual(self.record(command, "--release", f"kept-{turn}", "--frequency", "997"), 0)
+                folded = [";".join(frames) for frames, _ in self.folded(f"kept-{turn}")]
+                self.assertTrue(any("compute;mix" in stack for stack in folded), folded[:20])
+                self.assertTrue(any("vfs_read" in stack for stack in folded), folded[:20])
+                self.assertEqual([stack for stack in folded if "kernel+?" in stack], [])
+        kinds = {name.rpartition(".")[2] for name in os.listdir(self.path("kept"))}
+        self.assertEqual(kinds, {"rows", "names", "places", "kernel"})
+
     def test_lines_of_code_made_at_run_time(self):
         """A jitdump says which: they are on the source page, with the text, of the process that made the code and of its child."""
         os.chmod(self.folder, 0o755)

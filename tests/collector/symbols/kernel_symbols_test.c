@@ -98,6 +98,16 @@ static void kept(void **state)
     assert_int_equal(wp_kernel_symbols_find(others, 0xffffffffc0001804, &none), -EAGAIN);
     assert_int_equal(wp_kernel_symbols_find(others, 0xffffffff81000300 + (2 << 20), &none), -EAGAIN);
     assert_int_equal(wp_kernel_symbols_address(others, "write"), 0xffffffffc0000040);
+    wp_kernel_symbols_complete(&others);
+    assert_found(others, 0xffffffffc0001804, "bpf_prog_1", "[bpf]", 4);
+    assert_found(others, 0xffffffffc000003f, "read", "[ext4]", 0x3f);
+    assert_int_equal(wp_kernel_symbols_find(others, 0xffffffff81000300 + (2 << 20), &none), -ENOENT);
+    wp_kernel_symbols_destroy(others);
+    assert_int_equal(wp_kernel_symbols_restore(&others, folder, path), 0);
+    assert_int_equal(ftruncate(fd, 0), 0); /* what cannot be read is not there; the others stay */
+    wp_kernel_symbols_complete(&others);
+    assert_found(others, 0xffffffffc000003f, "read", "[ext4]", 0x3f);
+    assert_int_equal(wp_kernel_symbols_find(others, 0xffffffffc0001804, &none), -ENOENT);
     wp_kernel_symbols_destroy(others);
     assert_int_equal(pwrite(fd, "0000000000000000", 16, 0), 16); /* the kernel hides them now */
     assert_int_equal(wp_kernel_symbols_restore(&others, folder, path), -EINVAL);
