@@ -26,7 +26,7 @@ import sys
 import tempfile
 import time
 
-from kernel_waits import Sleeper
+from kernel_waits import Sleeper, hold_sleeps, total
 
 FOLDER, MKFS = "/var/tmp", "/sbin/mkfs.ext4"
 COMPUTE_S, SLEEP_S = 0.006, 0.004
@@ -60,7 +60,6 @@ def answer(opcode, node, told):
         before = time.thread_time_ns()
         while time.thread_time_ns() - before < 1e9 * COMPUTE_S:
             pass
-        told["computed"] += time.thread_time_ns() - before
         begun, awake = time.monotonic_ns(), awake_ns()
         time.sleep(SLEEP_S)
         told["slept"] += time.monotonic_ns() - begun - (awake_ns() - awake)
@@ -76,10 +75,12 @@ def serve(device):
             request = os.read(device, 1 << 17)
         except OSError:
             return told
+        before = time.thread_time_ns()
         _, opcode, unique, node = struct.unpack_from("<2I2Q", request)
         if opcode in SILENT:
             continue
         data = answer(opcode, node, told)
+        told["computed"] += time.thread_time_ns() - before if opcode == READ else 0
         os.write(device, struct.pack("<IiQ", 16 + len(data or b""), 0 if data is not None or opcode == DESTROY else -38, unique) + (data or b""))
 
 
@@ -167,7 +168,7 @@ def limit_writeback(path, limits):
 
 def ask_disk(folder, journaled, rounds):
     """How long each kind of request slept."""
-    libc, told = ctypes.CDLL(None, use_errno=True), {"uring": 0, "punted": 0, "aio": 0, "journal": 0}
+    libc, told = ctypes.CDLL(None, use_errno=True), {"uring": [], "punted": [], "aio": [], "journal": []}
     started, start = os.pipe()
     pid = os.fork()
     if not pid:
@@ -177,29 +178,30 @@ def ask_disk(folder, journaled, rounds):
         finally:
             os._exit(0)
     file, log = (os.open(path, os.O_RDWR | os.O_CREAT, 0o600) for path in (f"{folder}/data", f"{journaled}/log"))
-    for _ in range(rounds):
-        os.write(file, os.urandom(1 << 20))
+    size, piece = 4 << 20, os.urandom(1 << 20) # so that a disk of any speed takes longer than a clock is wrong
+    for _ in range(rounds * size >> 20):
+        os.write(file, piece)
     os.fsync(file)
-    direct, buffer, ring, aio = os.open(f"{folder}/data", os.O_RDONLY | os.O_DIRECT), mmap.mmap(-1, 1 << 20), Ring(libc), Aio(libc)
+    direct, buffer, ring, aio = os.open(f"{folder}/data", os.O_RDONLY | os.O_DIRECT), mmap.mmap(-1, size), Ring(libc), Aio(libc)
     address, sleeper = ctypes.addressof(ctypes.c_char.from_buffer(buffer)), Sleeper()
     call_myself("reader")
     for i in range(rounds):
-        told["uring"] += sleeper.sleeps_ns(lambda i=i: ring.do(Ring.READ, direct, address, 1 << 20, i << 20))
-        os.pwrite(file, address.to_bytes(8, "little") * 512, i << 12)
-        told["punted"] += sleeper.sleeps_ns(lambda: ring.do(Ring.FSYNC, file))
-        os.pwrite(file, address.to_bytes(8, "little") * 512, i << 13)
-        told["aio"] += sleeper.sleeps_ns(lambda: aio.fsync(file))
+        told["uring"].append(sleeper.spent(lambda i=i: ring.do(Ring.READ, direct, address, size, i * size)))
+        os.pwrite(file, piece, i * size)
+        told["punted"].append(sleeper.spent(lambda: ring.do(Ring.FSYNC, file)))
+        os.pwrite(file, piece, i * size)
+        told["aio"].append(sleeper.spent(lambda: aio.fsync(file)))
     if limit_writeback(journaled, {"strict_limit": 1, "max_bytes": 4 << 20}):
         fill, data = os.open(f"{journaled}/fill", os.O_RDWR | os.O_CREAT, 0o600), os.urandom(1 << 20)
-        told["throttled"] = sum(sleeper.sleeps_ns(lambda: os.write(fill, data)) for _ in range(rounds))
+        told["throttled"] = [sleeper.spent(lambda: os.write(fill, data)) for _ in range(rounds)]
     os.write(start, b"x")
     for i in range(rounds):
         time.sleep(0.01)
         os.pwrite(log, b"x" * 4096, i << 12)
-        told["journal"] += sleeper.sleeps_ns(lambda: os.fsync(log))
+        told["journal"].append(sleeper.spent(lambda: os.fsync(log)))
     call_myself("done")
     os.waitpid(pid, 0)
-    return told
+    return {name: total(spent) for name, spent in told.items()}
 
 
 def play_disk(folder, rounds):
@@ -282,16 +284,16 @@ def play_loop(folder, rounds):
     try:
         call_myself("reader")
         disk, buffer, sleeper = os.open(device, os.O_RDWR | os.O_DIRECT), mmap.mmap(-1, 1 << 16), Sleeper()
-        told = {"write": 0, "flush": 0}
+        told = {"write": [], "flush": []}
         for i in range(rounds):
-            told["write"] += sleeper.sleeps_ns(lambda at=(i & 63) << 16: os.pwrite(disk, buffer, at))
-            told["flush"] += sleeper.sleeps_ns(lambda: os.fsync(disk))
+            told["write"].append(sleeper.spent(lambda at=(i & 63) << 16: os.pwrite(disk, buffer, at)))
+            told["flush"].append(sleeper.spent(lambda: os.fsync(disk)))
         os.close(disk)
         call_myself("done")
     finally:
         subprocess.run(["losetup", "-d", device], check=True)
     with open(f"{folder}/truth.json", "w", encoding="ascii") as file:
-        json.dump(told, file)
+        json.dump({name: total(spent) for name, spent in told.items()}, file)
 
 
 def hold(name, truth_ns, told_ns, whole_ns, bound):
@@ -311,10 +313,11 @@ def hold_fuse(rounds, bound):
 
 
 def above(rows, sleep):
-    """What stands on such a sleep of the reader's, but that it was runnable itself."""
+    """What stands on such a sleep of the reader's, but that it was runnable itself; and how long it was that."""
     found = [(frames[1 + next(i for i, frame in enumerate(frames) if re.match(sleep, frame)):], ns) for frames, ns in rows
              if frames[0] == "[reader]" and any(re.match(sleep, frame) for frame in frames)]
-    return [(frames, ns) for frames, ns in found if not frames or not frames[0].startswith("sched:")]
+    late = sum(ns for frames, ns in found if frames and frames[0].startswith("sched:"))
+    return [(frames, ns) for frames, ns in found if not frames or not frames[0].startswith("sched:")], late
 
 
 def part(rows, pattern):
@@ -323,25 +326,29 @@ def part(rows, pattern):
 
 def hold_disk(rounds, bound):
     truth, rows = record("disk", rounds)
-    ring, aio, journal = (above(rows, sleep) for sleep in ("sleep:io_uring_enter", "sleep:io_getevents", "sleep:fsync.*log"))
-    told = {"uring": sum(ns for frames, ns in ring if frames and frames[0].startswith("io:")), "punted": part(ring, r"\[iou-wrk"),
-            "aio": part(aio, r"\[kworker/"), "journal": sum(ns for frames, ns in journal if frames)}
+    (ring, ring_late), (aio, aio_late), (journal, journal_late) = (above(rows, sleep) for sleep in ("sleep:io_uring_enter", "sleep:io_getevents",
+                                                                                                    "sleep:fsync.*log"))
+    more = max(0, ring_late - truth["uring"][1] - truth["punted"][1]) / max(1, truth["uring"][2] + truth["punted"][2])  # for each of its sleeps
+    told = {"uring": (sum(ns for frames, ns in ring if frames and frames[0].startswith("io:")), truth["uring"][1] + more * truth["uring"][2]),
+            "punted": (part(ring, r"\[iou-wrk"), truth["punted"][1] + more * truth["punted"][2]), "aio": (part(aio, r"\[kworker/"), aio_late),
+            "journal": (sum(ns for frames, ns in journal if frames), journal_late)}
     if "throttled" in truth:
-        told["throttled"] = sum(ns for _, ns in above(rows, "sleep:write .*fill"))
-        print(f"writeback throttling: {sum(ns for _, ns in above(rows, 'sleep:write .*fill, writeback throttling')) / 1e6:.3f} ms")
+        throttled, late = above(rows, "sleep:write .*fill")
+        told["throttled"] = sum(ns for _, ns in throttled), late
+        print(f"writeback throttling: {sum(ns for _, ns in above(rows, 'sleep:write .*fill, writeback throttling')[0]) / 1e6:.3f} ms")
     print(f"of the journal's {part(journal, 'for:.bulk') / 1e6:.3f} ms were for bulk, {part(journal, 'io:') / 1e6:.3f} ms at the disk")
-    return all([hold(name, truth[name], ns, truth[name], bound) for name, ns in told.items()])
+    return all([hold_sleeps(name, truth[name], told_of, bound) for name, told_of in told.items()])
 
 
 def hold_loop(rounds, bound):
     truth, rows = record("loop", rounds)
     asked = {"write": above(rows, "sleep:pwrite"), "flush": above(rows, "sleep:fsync")}
     served = {name: [(frames, ns) for frames, ns in found if any(re.match(r"\[kworker/|io:queue", frame) for frame in frames)]
-              for name, found in asked.items()}
+              for name, (found, _) in asked.items()}
     below = sum(ns for found in served.values() for frames, ns in found if sum(bool(re.match("io:(?!queue)", frame)) for frame in frames) > 1)
     print(f"of that {below / 1e6:.3f} ms were at the disk below", flush=True)
-    whole = sum(truth.values())
-    return all([hold(name, truth[name], sum(ns for _, ns in found), whole, bound) for name, found in served.items()]) and below > 0
+    whole = sum(asleep for asleep, _, _ in truth.values())
+    return all([hold_sleeps(name, truth[name], (sum(ns for _, ns in found), asked[name][1]), bound, whole) for name, found in served.items()]) and below > 0
 
 
 def lack_of(*paths):
