@@ -30,7 +30,7 @@ def busy():
 
 def commit():
     """A transaction that is on the disk before it is answered."""
-    cursor.execute("INSERT INTO orders (text) VALUES (repeat('order ', 1000))")
+    cursor.execute("INSERT INTO orders SELECT content FROM sample")
     return "bought\n"
 
 

@@ -304,12 +304,9 @@ class TwoKernels(unittest.TestCase):
                 self.assertEqual(len([line for line in said if "SKIPPED" not in line]), 2, said)
                 if LONG:
                     said, status = vm.start("WAKEPATH_BIN=/bin exec %s /memory_waits.py --bound 10 high 2>&1" % os.path.realpath(sys.executable)).rest()
-                    print("%s: %s" % (name, "
-".join(said)), file=sys.stderr)
-                    self.assertEqual(status, 0, "
-".join(said))
-                    self.assertNotIn("SKIPPED", "
-".join(said))
+                    print("%s: %s" % (name, "\n".join(said)), file=sys.stderr)
+                    self.assertEqual(status, 0, "\n".join(said))
+                    self.assertNotIn("SKIPPED", "\n".join(said))
 
     def test_12_a_quota_of_threads_that_are_queued(self):
         """Before Linux 6.18 a cgroup's whole queue is throttled, with all who stand in it."""
