@@ -116,7 +116,7 @@ class Names(unittest.TestCase):
         mini = os.path.join(self.folder, "mini")
         run("objcopy", "-S", "--remove-section", ".comment", self.program, os.path.join(self.folder, "bare"))
         run("objcopy", "--only-keep-debug", "--strip-debug", self.program, mini)
-        run("xz", "-k", mini)
+        run("xz", "-1", "-k", mini)
         bare = os.path.join(self.folder, "bare")
         self.assertEqual([n for n in names(bare, [a for a, _, _ in known]) if n], [])
         run("objcopy", "--add-section", f".gnu_debugdata={mini}.xz", bare)

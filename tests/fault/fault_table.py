@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """fault_table.py BIN [--trials N] [--seed N] [--group NAME]... [--only WORDS] [--limit S] [--jobs N] [--folder DIR] [--totals FILE]: puts faults
 into sessions of the real programs until each has struck N times, holds each session's merged report against that of an undisturbed twin,
-and prints the table. Exit status 1: something differs. Run as root. N is 3 in CI; `--trials 200` is the long run. With --totals
+and prints the table. Exit status 1: something differs. Run as root. N is 1 in CI; `--trials 200` is the long run. With --totals
 (trials.json beside this) the sessions are added to those before them, N is of all together, and a seed that was played is not
 played again. --print: only the table, of all together."""
 import argparse, concurrent.futures, fcntl, json, os, random, sys, time, traceback

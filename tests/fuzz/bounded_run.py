@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""bounded_run.py BUILD_DIR [--seconds S] [--found DIR] [TARGET]...: builds the libFuzzer targets in BUILD_DIR (the preset "fuzz", with clang) and
+"""bounded_run.py BUILD_DIR [--preset P] [--seconds S] [--found DIR] [TARGET]...: builds the libFuzzer targets in BUILD_DIR (the preset "fuzz", with clang) and
 runs each for S seconds from the kept corpus, one at a time; what is found on the way to new code is kept in DIR, or not at all. Prints a line of JSON for each.
 Exit status 1: one of them has a finding, or did not run."""
 import argparse, glob, json, os, re, subprocess, sys, tempfile
@@ -11,9 +11,9 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 TREE = os.path.dirname(os.path.dirname(HERE))
 
 
-def build(folder, names):
+def build(folder, preset, names):
     if not os.path.exists(folder + "/build.ninja"):
-        subprocess.run(["cmake", "--preset", "fuzz", "-S", TREE, "-B", folder], cwd=TREE, check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(["cmake", "--preset", preset, "-S", TREE, "-B", folder], cwd=TREE, check=True, stdout=subprocess.DEVNULL)
     subprocess.run(["nice", "-n", "5", "cmake", "--build", folder, "--target", *("fuzz_" + name for name in names)], check=True, stdout=subprocess.DEVNULL)
 
 
@@ -38,12 +38,13 @@ def fuzz(folder, name, seconds, found, artifacts):
 def main():
     parser = argparse.ArgumentParser(description="Runs the fuzzers for a bounded time.")
     parser.add_argument("folder")
+    parser.add_argument("--preset", default="fuzz")
     parser.add_argument("--seconds", type=int, default=2)
     parser.add_argument("--found")
     parser.add_argument("targets", nargs="*")
     given = parser.parse_intermixed_args()
     names = given.targets or corpus.targets()
-    build(os.path.abspath(given.folder), names)
+    build(os.path.abspath(given.folder), given.preset, names)
     failed = 0
     for name in names:
         with tempfile.TemporaryDirectory(prefix="wakepath-fuzz-") as holder:

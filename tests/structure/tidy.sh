@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # tests/structure/tidy.sh BUILD [FILE...]: clang-tidy over these files of the tree; of none, over what changed within a day of the last commit
-# or nobody has committed yet, 12 at most, or, where that is nothing, over what decodes what others send (the whole tree is tests/more.sh's: `all`). .clang-tidy says what is an error. What it
+# or nobody has committed yet, 6 at most, or, where that is nothing, over what decodes what others send (the whole tree is tests/more.sh's: `all`). .clang-tidy says what is an error. What it
 # says and is not so stands in tests/tidy.txt; more of it, or other things, is a failure.
 set -uo pipefail
 
@@ -18,7 +18,7 @@ if [ "${1:-}" = all ]; then
 elif [ $# -gt 0 ]; then
   files=("$@")
 else
-  mapfile -t files < <(git diff --name-only --diff-filter=d "$(tests/structure/day_before.sh .)" 2>/dev/null | ours | head -n 12)
+  mapfile -t files < <(git diff --name-only --diff-filter=d "$(tests/structure/day_before.sh .)" 2>/dev/null | ours | head -n 6)
   # shellcheck disable=SC2206 # a list of words
   [ "${#files[@]}" -gt 0 ] || files=($decoders)
 fi

@@ -385,7 +385,7 @@ static uint64_t number(const char *name, uint64_t otherwise)
 /* Most traces are small, so that there are many; what takes time to build up needs a large one now and then. */
 static void hold_all(struct trial *trial, uint32_t drop_per_mille)
 {
-    uint64_t first = number("WP_SEED", 1), count = getenv("WP_SEED") ? 1 : number("WP_TRACES", 250);
+    uint64_t first = number("WP_SEED", 1), count = getenv("WP_SEED") ? 1 : number("WP_TRACES", 150);
     for (trial->seed = first; trial->seed < first + count; trial->seed++) {
         uint64_t seed = trial->seed;
         bool is_large = seed % 25 == 0;

@@ -421,7 +421,7 @@ static struct tally killed_and_resumed_with(const struct how *how)
 static void killed_and_resumed(void **state)
 {
     (void)state;
-    killed_and_resumed_with(&(struct how){.history_ns = HISTORY_NS, .cases = 25});
+    killed_and_resumed_with(&(struct how){.history_ns = HISTORY_NS, .cases = 14});
 }
 
 /* The command is over long before its host: the store counts no batches meanwhile, and checkpoints get ahead of it. */
@@ -435,7 +435,7 @@ static void killed_and_resumed_in_windows(void **state)
 {
     (void)state;
     struct wp_window window = {4000000, 34000000}; /* pauses are longer than the history */
-    killed_and_resumed_with(&(struct how){.window = &window, .history_ns = HISTORY_NS, .cases = 10});
+    killed_and_resumed_with(&(struct how){.window = &window, .history_ns = HISTORY_NS, .cases = 6});
 }
 
 /* Waits are longer than the history, and the session is killed 15 times or so: what happened and how long all took
