@@ -31,7 +31,7 @@ struct space {
 struct {
     __uint(type, BPF_MAP_TYPE_LRU_HASH);
     __uint(max_entries, 2048); /* on a large machine */
-    __type(key, __u64); /* address of its mm_struct */
+    __type(key, __u64);        /* address of its mm_struct */
     __type(value, struct space);
 } spaces SEC(".maps");
 

@@ -207,11 +207,6 @@ int wp_kept_names_reopen(const struct wp_kept_names *n, const char *path, struct
     return -ESTALE;
 }
 
-size_t wp_kept_names_bytes(const struct wp_kept_names *n)
-{
-    return sizeof(*n) + n->places.capacity + wp_intmap_bytes(&n->at);
-}
-
 void wp_kept_names_bound(const char *folder)
 {
     wp_kept_files_bound(&table_kind, folder, 0);

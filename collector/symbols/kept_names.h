@@ -31,8 +31,6 @@ bool wp_kept_names_is_at(const struct wp_kept_names *names, const char *path);
 /* Opens the object at `path` again, if it is still what it was. -ESTALE: it is another one; else as
  * wp_elf_file_open_path. */
 int wp_kept_names_reopen(const struct wp_kept_names *names, const char *path, struct wp_elf_file *file);
-/* Bytes of memory that it takes. */
-size_t wp_kept_names_bytes(const struct wp_kept_names *names);
 /* Removes what was used first where there is too much in the folder. */
 void wp_kept_names_bound(const char *folder);
 

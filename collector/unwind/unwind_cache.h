@@ -28,7 +28,7 @@ bool wp_unwind_cache_name(int fd, char name[WP_KEPT_NAME]);
 /* What an object of that name is known by. */
 struct wp_unwind_id wp_unwind_cache_id(const char *name);
 /* The rows of an object, from the cache or read; *is_cached says which. From the cache object->is_plain is as it was
- * when this very program kept it, or was told of it. As wp_unwind_rows_read. */
+ * when this very program kept it, or reported it since. As wp_unwind_rows_read. */
 int wp_unwind_cache_rows(const struct wp_unwind_cache *cache, struct wp_unwind_object *object,
     struct wp_unwind_rows **rows, bool *is_cached, struct wp_error *err);
 /* Keeps the rows of an object that somebody runs (`met`). */

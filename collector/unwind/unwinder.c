@@ -3,6 +3,7 @@
 
 #include "collector/host/sandbox.h"
 #include "collector/unwind/linked_files.h"
+#include "collector/unwind/met_file.h"
 #include "collector/unwind/unwind_cache.h"
 #include "collector/unwind/unwind_objects.h"
 #include "collector/unwind/unwind_reader.h"
@@ -31,7 +32,6 @@
 #define FILES 16384u /* as many as the kernel side has room for */
 #define WORKERS 3u
 #define SMALL ((uint64_t)2 << 20) /* bytes of a file */
-#define MAPS_BYTES ((size_t)16 << 20)
 #define ROOM_PAUSE_S 60u
 #define UNFIT_PAUSE_NS ((uint64_t)60 * WP_NS_PER_S)
 #define VDSO_BYTES ((size_t)8 << 10)
@@ -309,61 +309,6 @@ static void wait_for_job(struct worker *w)
     }
 }
 
-/* Is the file that is open the one that the kernel met? A stacked file system may show another device. */
-static bool is_file(int fd, uint64_t inode, uint32_t device)
-{
-    struct stat status;
-    if (fstat(fd, &status) || !S_ISREG(status.st_mode) || status.st_ino != inode)
-        return false;
-    return major(status.st_dev) == device >> 20 || minor(status.st_dev) == (device & 0xfffff) || !major(status.st_dev);
-}
-
-/* The path of the mapping that begins at `address`, from /proc/PID/maps. */
-static bool find_path(uint32_t pid, uint64_t address, char *path, size_t room)
-{
-    struct wp_buffer text = {0};
-    char name[64], *rest = NULL;
-    bool found = false;
-    snprintf(name, sizeof(name), "/proc/%u/maps", pid);
-    if (wp_file_read(name, MAPS_BYTES, &text, NULL) || wp_buffer_append(&text, "", 1)) {
-        wp_buffer_fini(&text);
-        return false;
-    }
-    for (char *line = strtok_r((char *)text.data, "\n", &rest); line && !found; line = strtok_r(NULL, "\n", &rest)) {
-        char *slash = strchr(line, '/');
-        if (strtoull(line, NULL, 16) != address || !slash)
-            continue;
-        snprintf(path, room, "%s", slash);
-        found = true;
-    }
-    wp_buffer_fini(&text);
-    return found;
-}
-
-static int open_file(uint64_t inode, uint32_t device, uint32_t pid, uint64_t address, char *path, size_t room)
-{
-    char inside[4400];
-    if (!address) {
-        snprintf(path, room, "/proc/%u/exe", pid);
-        int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-        if (fd < 0 || is_file(fd, inode, device))
-            return fd;
-        close(fd);
-        return -1;
-    }
-    if (!find_path(pid, address, path, room))
-        return -1; /* it is gone already: another process will run the same file */
-    snprintf(inside, sizeof(inside), "/proc/%u/root%s", pid, path);
-    int fd = open(inside, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (fd < 0)
-        fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (fd >= 0 && !is_file(fd, inode, device)) {
-        close(fd);
-        fd = -1;
-    }
-    return fd;
-}
-
 /* Takes the descriptor over. Another thread may have asked for the file meanwhile. */
 static void add_job(struct wp_unwinder *u, const struct wp_unwind_kept *found, enum asker asker)
 {
@@ -445,7 +390,7 @@ void wp_unwinder_ask(struct wp_unwinder *u, uint64_t inode, uint32_t device, uin
     char path[4096];
     if (is_asked(u, inode, device, ASKER_STACK))
         return;
-    int fd = open_file(inode, device, pid, address, path, sizeof(path));
+    int fd = wp_met_file_open(&(struct wp_met_file){inode, device, pid, address}, path, sizeof(path));
     if (fd >= 0)
         add_job(u, &(struct wp_unwind_kept){.file = {inode, device, 0}, .fd = fd, .path = path}, ASKER_STACK);
 }
