@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/host/sandbox.h"
 
+#include "collector/host/process_file.h"
 #include "collector/host/sample_event.h"
 
 #include <cap-ng.h>
@@ -376,6 +377,7 @@ static const struct {
     {SCMP_SYS(ioctl), 1, FIONREAD},
     {SCMP_SYS(ioctl), 1, FIONBIO},
     {SCMP_SYS(ioctl), 1, TCGETS},
+    {SCMP_SYS(ioctl), 1, WP_PROCMAP_QUERY},
     {SCMP_SYS(prctl), 0, PR_SET_NAME},
 };
 

@@ -69,7 +69,7 @@ class Waits(unittest.TestCase):
                        "pthread_mutex_lock(&shelf_lock); nanosleep(&(struct timespec){0, ns}, 0); pthread_mutex_unlock(&shelf_lock); }\n")
         with open(f"{self.folder}/reader.c", "w", encoding="utf-8") as file:
             file.write("#include <pthread.h>\nvoid shelf_use(long ns);\nstatic void *work(void *p) {"
-                       "for (int i = 0; i < 50; i++) shelf_use(2000000); return p; }\n"
+                       "for (int i = 0; i < 250; i++) shelf_use(2000000); return p; }\n" # a second: it is still there when its library is opened
                        "int main(void) { pthread_t t; pthread_create(&t, 0, work, 0); work(0); return pthread_join(t, 0); }\n")
         subprocess.run(["gcc", "-shared", "-fPIC", "-O1", "-o", f"{self.folder}/libshelf.so", f"{self.folder}/shelf.c"], check=True)
         subprocess.run(["gcc", "-o", f"{self.folder}/reader", f"{self.folder}/reader.c", "-L", self.folder, "-lshelf", "-pthread",
