@@ -19,16 +19,7 @@ struct wp_kernel_function {
 int wp_kernel_symbols_read(struct wp_kernel_symbols **symbols, const char *path, struct wp_error *err);
 /* Frees them with all texts that were returned. NULL is allowed. */
 void wp_kernel_symbols_destroy(struct wp_kernel_symbols *symbols);
-/* Keeps them in `folder` for the next collector (collector/host/kept_files.h): for this boot and these modules. */
-void wp_kernel_symbols_keep(const struct wp_kernel_symbols *symbols, const char *folder);
-/* Makes kept ones such as the kernel has now, from the `path` that wp_kernel_symbols_restore has opened. Where that
- * fails they stay as they are, and are complete. */
-void wp_kernel_symbols_complete(struct wp_kernel_symbols **symbols);
-/* Those that are kept, if the kernel still shows their addresses in `path`. -ENOENT: none are; -EINVAL: they are
- * damaged, or of another kernel; -ENOMEM. */
-int wp_kernel_symbols_restore(struct wp_kernel_symbols **symbols, const char *folder, const char *path);
-/* -ENOENT when no function is near below the address; of kept ones -EAGAIN: it may be in code that was made or loaded
- * since, and wp_kernel_symbols_complete knows. Texts are borrowed. */
+/* -ENOENT when no function is near below the address. Texts are borrowed. */
 int wp_kernel_symbols_find(
     const struct wp_kernel_symbols *symbols, uint64_t address, struct wp_kernel_function *function);
 /* The lowest address of a function of the kernel or a module with that name; 0: there is none. */

@@ -73,8 +73,7 @@ struct wp_symbolizer {
     bool has_looked;  /* for the kernel's */
     pthread_t reader; /* of them, of which `kernel` and `unread` are until it has ended */
     bool has_reader;
-    const char *kept_folder; /* borrowed; NULL: nothing is kept */
-    struct wp_error unread;  /* why they are not there */
+    struct wp_error unread; /* why they are not there */
     uint64_t refused_files;
     char name[4096]; /* of the last answer */
 };
@@ -89,7 +88,6 @@ struct wp_symbolizer *wp_symbolizer_create(const struct wp_names_from *from, con
         return NULL;
     }
     z->fleet = from ? from->fleet : NULL;
-    z->kept_folder = from ? from->kept_folder : NULL;
     z->logger = logger;
     return z;
 }
@@ -503,14 +501,10 @@ void wp_symbolizer_forget(struct wp_symbolizer *z, uint32_t pid)
     }
 }
 
-#define KALLSYMS "/proc/kallsyms"
-
 static void *read_kernel(void *context)
 {
     struct wp_symbolizer *z = context;
-    bool is_kept = z->kept_folder && !wp_kernel_symbols_restore(&z->kernel, z->kept_folder, KALLSYMS);
-    if (!is_kept && !wp_kernel_symbols_read(&z->kernel, KALLSYMS, &z->unread) && z->kept_folder)
-        wp_kernel_symbols_keep(z->kernel, z->kept_folder);
+    wp_kernel_symbols_read(&z->kernel, "/proc/kallsyms", &z->unread);
     return NULL;
 }
 
@@ -541,21 +535,12 @@ uint64_t wp_symbolizer_kernel_address(struct wp_symbolizer *z, const char *funct
     return z->kernel ? wp_kernel_symbols_address(z->kernel, function) : 0;
 }
 
-static int find_in_kernel(struct wp_symbolizer *z, uint64_t address, struct wp_kernel_function *function)
-{
-    int rc = z->kernel ? wp_kernel_symbols_find(z->kernel, address, function) : -ENOENT;
-    if (rc != -EAGAIN)
-        return rc;
-    wp_kernel_symbols_complete(&z->kernel);
-    return wp_kernel_symbols_find(z->kernel, address, function);
-}
-
 void wp_symbolizer_kernel(struct wp_symbolizer *z, uint64_t address, bool is_return, struct wp_frame_name *name)
 {
     struct wp_kernel_function function;
     prepare(z);
     *name = (struct wp_frame_name){.function = "", .object = "[kernel]"};
-    if (find_in_kernel(z, address - is_return, &function))
+    if (!z->kernel || wp_kernel_symbols_find(z->kernel, address - is_return, &function))
         return;
     name->function = wp_demangle(function.name, z->name, sizeof(z->name)) == WP_DEMANGLE_DONE ? z->name : function.name;
     name->object = *function.module ? function.module : "[kernel]";

@@ -67,56 +67,6 @@ static void known_lines(void **state)
     wp_kernel_symbols_destroy(s);
 }
 
-/* What was kept names the same; where there may be code that it knows nothing of, the kernel is to be asked. */
-static void kept(void **state)
-{
-    (void)state;
-    static const char text[] = "ffffffff81000000 T _text\n"
-                               "ffffffff81000100 t schedule\n"
-                               "ffffffff81000300 T _etext\n"
-                               "ffffffffc0000000 t read\t[ext4]\n"
-                               "ffffffffc0000040 t write\t[ext4]\n"
-                               "ffffffffc0001800 t bpf_prog_1\t[bpf]\n";
-    char folder[] = "/tmp/wp-kernel-XXXXXX", path[] = "/tmp/kallsyms.XXXXXX", command[64];
-    struct wp_kernel_symbols *s, *others;
-    struct wp_kernel_function none;
-    struct wp_error err = {0};
-    assert_non_null(mkdtemp(folder));
-    int fd = mkstemp(path);
-    assert_true(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text));
-    assert_int_equal(wp_kernel_symbols_restore(&others, folder, path), -ENOENT);
-    assert_int_equal(wp_kernel_symbols_read(&s, path, &err), 0);
-    assert_found(s, 0xffffffffc0001804, "bpf_prog_1", "[bpf]", 4);
-    wp_kernel_symbols_keep(s, folder);
-    wp_kernel_symbols_destroy(s);
-    assert_int_equal(wp_kernel_symbols_restore(&others, folder, path), 0);
-    assert_found(others, 0xffffffff810000ff, "_text", "", 0xff);
-    assert_found(others, 0xffffffff810002ff, "schedule", "", 0x2ff);
-    assert_found(others, 0xffffffffc000003f, "read", "[ext4]", 0x3f);
-    assert_found(others, 0xffffffffc0000fff, "write", "[ext4]", 0xfbf);
-    assert_int_equal(wp_kernel_symbols_find(others, 0xffffffffc0001000, &none), -EAGAIN);
-    assert_int_equal(wp_kernel_symbols_find(others, 0xffffffffc0001804, &none), -EAGAIN);
-    assert_int_equal(wp_kernel_symbols_find(others, 0xffffffff81000300 + (2 << 20), &none), -EAGAIN);
-    assert_int_equal(wp_kernel_symbols_address(others, "write"), 0xffffffffc0000040);
-    wp_kernel_symbols_complete(&others);
-    assert_found(others, 0xffffffffc0001804, "bpf_prog_1", "[bpf]", 4);
-    assert_found(others, 0xffffffffc000003f, "read", "[ext4]", 0x3f);
-    assert_int_equal(wp_kernel_symbols_find(others, 0xffffffff81000300 + (2 << 20), &none), -ENOENT);
-    wp_kernel_symbols_destroy(others);
-    assert_int_equal(wp_kernel_symbols_restore(&others, folder, path), 0);
-    assert_int_equal(ftruncate(fd, 0), 0); /* what cannot be read is not there; the others stay */
-    wp_kernel_symbols_complete(&others);
-    assert_found(others, 0xffffffffc000003f, "read", "[ext4]", 0x3f);
-    assert_int_equal(wp_kernel_symbols_find(others, 0xffffffffc0001804, &none), -ENOENT);
-    wp_kernel_symbols_destroy(others);
-    assert_int_equal(pwrite(fd, "0000000000000000", 16, 0), 16); /* the kernel hides them now */
-    assert_int_equal(wp_kernel_symbols_restore(&others, folder, path), -EINVAL);
-    close(fd);
-    unlink(path);
-    snprintf(command, sizeof(command), "rm -r %s", folder);
-    assert_int_equal(system(command), 0);
-}
-
 static void hidden_or_missing(void **state)
 {
     (void)state;
@@ -146,7 +96,7 @@ static void long_lines(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(known_lines), cmocka_unit_test(kept),
-        cmocka_unit_test(hidden_or_missing), cmocka_unit_test(long_lines)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(known_lines), cmocka_unit_test(hidden_or_missing), cmocka_unit_test(long_lines)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
