@@ -21,10 +21,9 @@ struct wp_kept_names {
     const char *folder; /* borrowed */
     char table[WP_KEPT_NAME], place[WP_KEPT_NAME];
     uint64_t identity[WP_FILE_IDENTITY]; /* of the object */
-    struct wp_buffer
-        places; /* the magic, then places: a head, then of each level its line, function and file; {0}: not read yet */
-    struct wp_intmap at; /* offset -> in places */
-    bool has_more;       /* than the file */
+    struct wp_buffer places; /* the magic, then heads, each with line, function and file of its levels; {0}: not read */
+    struct wp_intmap at;     /* offset -> in places */
+    bool has_more;           /* than the file */
 };
 
 struct place_head {
@@ -41,7 +40,7 @@ struct known_by {
 
 static bool identify(struct known_by *by, const struct wp_elf_file *file, const char *base)
 {
-    char debug[128];
+    char debug[WP_SEPARATE_PATH];
     memset(by, 0, sizeof(*by)); /* all of its bytes are hashed */
     if (file->fd < 0 || !wp_file_identity(file->fd, by->object) || !wp_file_identity_at("/proc/self/exe", by->reader))
         return false;
@@ -108,8 +107,10 @@ static int read_places(struct wp_kept_names *n)
 {
     if (n->places.size)
         return 0;
-    if (!wp_kept_files_read(&place_kind, n->folder, n->place, PLACE_BYTES, &n->places))
+    if (!wp_kept_files_read(&place_kind, n->folder, n->place, PLACE_BYTES, &n->places)) {
+        wp_kept_files_use(n->folder, n->place);
         return index_places(n);
+    }
     wp_buffer_clear(&n->places);
     return wp_buffer_append(&n->places, place_kind.magic, WP_KEPT_MAGIC);
 }

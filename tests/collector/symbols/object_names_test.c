@@ -3,10 +3,10 @@
 #include "collector/symbols/object_names.h"
 
 #include "collector/elf/spin_loops.h"
+#include "tests/collector/symbols/place_in_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <link.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -124,35 +124,15 @@ static struct {
     pthread_cond_t first, second;
 } both_conditions = {PTHREAD_COND_INITIALIZER, {.__data = {.__g_size = {1, 0}}}};
 
-struct place_in_file {
-    uintptr_t address;
-    uint64_t offset;
-};
-
-static int find_in_file(struct dl_phdr_info *info, size_t size, void *context)
-{
-    (void)size;
-    struct place_in_file *place = context;
-    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *load = &info->dlpi_phdr[i];
-        uintptr_t inside = place->address - info->dlpi_addr - load->p_vaddr;
-        if (load->p_type == PT_LOAD && inside < load->p_filesz)
-            place->offset = load->p_offset + inside;
-    }
-    return 1; /* this program is the first */
-}
-
 static void assert_named(const void *word, const char *wanted)
 {
-    struct place_in_file at = {(uintptr_t)word, 0};
     struct wp_elf_file file;
     struct wp_object_names *names;
     struct wp_place_name place;
-    dl_iterate_phdr(find_in_file, &at);
     int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
     assert_int_equal(wp_elf_file_open(&file, fd, NULL), 0);
     assert_int_equal(wp_object_names_create(&names, &file, -1, NULL, 0, NULL), 0);
-    wp_object_names_data(names, at.offset, "test", &place);
+    wp_object_names_data(names, place_in_file((uintptr_t)word), "test", &place);
     assert_int_equal(place.count, 1);
     assert_string_equal(place.levels[0].function, wanted);
     wp_object_names_destroy(names);

@@ -279,7 +279,7 @@ class TwoKernels(unittest.TestCase):
             vm = self.vms[name]
             aggregator = self.aggregate("stacked-" + name, 1, ("on-loop", "on-dm", "on-md"))
             collector = self.collect(vm)
-            slept = json.loads(vm.run("%s /stacked_devices.py /disk 20" % os.path.realpath(sys.executable))[-1])
+            slept = json.loads(vm.run("%s /stacked_devices.py /disk 60" % os.path.realpath(sys.executable))[-1])
             self.assertEqual(collector.stop()[1], 0, vm.run("cat /tmp/collector.log"))
             aggregator.terminate()
             self.assertEqual(aggregator.wait(timeout=60), 0)
