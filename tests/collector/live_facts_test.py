@@ -12,10 +12,11 @@ READ, SENDTO, RECVFROM, ACCEPT4 = 0, 44, 45, 288
 
 
 def record(work, ring=None, is_held=False):
-    """Runs work() under the source (its reader held still meanwhile); its result and the facts as they came."""
+    """Runs work() under the source (its reader held still meanwhile); its result and the facts as they came. Other programs of
+    the host are among them, with whatever bytes their names have."""
     left_out = [os.environ["LEFT_OUT"]] if "LEFT_OUT" in os.environ else []
     dump = subprocess.Popen([DUMP] + ([str(ring or 0)] if ring or left_out else []) + left_out, stdin=subprocess.PIPE,
-                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", errors="replace")
     lines = []
     reader = threading.Thread(target=lambda: lines.extend(dump.stdout))
     first = dump.stderr.readline()

@@ -8,6 +8,7 @@ import glob, json, os, re, shutil, subprocess, sys, tempfile, unittest
 from live_facts_test import record
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
+ENOUGH = 50  # sleeps to be right about
 SLEEPS = (202, 230, 270, 271)  # futex (Ruby, Node.js), clock_nanosleep; pselect6 up to CPython 3.10, ppoll (Ruby)
 
 
@@ -40,7 +41,7 @@ def programs(folder):
         found["Java 17"] = ["java", "-XX:+UnlockDiagnosticVMOptions", "-XX:+ShowHiddenFrames", "-cp", folder, "JavaFixture", "20"]
     said = version_of(["node", "--version"])
     if re.match(r"v(18|20|22)\.", said):
-        found["Node.js " + said] = ["node", f"{FOLDER}/node_fixture.js", "2"]
+        found["Node.js " + said] = ["node", f"{FOLDER}/node_fixture.js", "3"]
     return found
 
 
@@ -67,7 +68,8 @@ def is_right(frames, expected):
 
 class Languages(unittest.TestCase):
     def compare(self, name, rows, sleeps):
-        """From the first that is right on: until then the tables of the program's files are being read."""
+        """From the first that is right on: until then the tables of the program's files are being read, for as long as a busy
+        machine takes."""
         right, wrong = 0, []
         for tid, before, after, expected in sorted(rows, key=lambda row: row[1]):
             met = [frames for t, frames in sleeps.get(tid, []) if before <= t <= after]
@@ -77,7 +79,7 @@ class Languages(unittest.TestCase):
                 wrong.append((expected, met))
         share = right / max(1, right + len(wrong))
         print(f"{name}: {right} of {right + len(wrong)} sleeps after the first, {100 * share:.2f} %; {len(rows)} in all", file=sys.stderr)
-        self.assertGreater(right, len(rows) / 3)
+        self.assertGreater(right, min(len(rows) / 3, ENOUGH))
         self.assertGreaterEqual(share, 0.99, wrong[:3])
 
     def compare_hostile(self, rows, sleeps):
