@@ -59,17 +59,37 @@ static int compare(const void *left, const void *right)
     return a->occupant < b->occupant ? -1 : a->occupant > b->occupant;
 }
 
-void wp_quota_spenders(
-    const struct wp_explainer *x, const struct wp_quota_wait *wait, struct wp_quota_spenders *spenders)
+/* When the quota was filled up of which the last was spent as that wait began. */
+static uint64_t filled_ns(const struct wp_quota_wait *wait, uint64_t period_ns)
 {
-    const struct wp_process *process = &x->timeline->processes[x->timeline->identities[wait->identity].process];
-    uint64_t period_ns = process->quota.period_ns;
-    uint64_t span[2] = {wait->since_ns > period_ns ? wait->since_ns - period_ns : 0, wait->since_ns};
-    *spenders = (struct wp_quota_spenders){0};
-    for (uint32_t cpu = 0; period_ns && cpu < x->timeline->cpu_runs.cpu_room; cpu++)
+    uint64_t back_ns = period_ns;
+    if (wait->until_ns > wait->since_ns && wait->until_ns != UINT64_MAX && period_ns)
+        back_ns -= (wait->until_ns - wait->since_ns) % period_ns;
+    return wait->since_ns > back_ns ? wait->since_ns - back_ns : 0;
+}
+
+/* Those that ran from `from_ns` until it began to wait. */
+static void add_since(const struct wp_explainer *x, const struct wp_quota_wait *wait, uint64_t from_ns,
+    struct wp_quota_spenders *spenders)
+{
+    const uint64_t span[2] = {from_ns, wait->since_ns};
+    for (uint32_t cpu = 0; cpu < x->timeline->cpu_runs.cpu_room; cpu++)
         if (!add_cpu(x, wait, cpu, span, spenders)) {
             spenders->count = 0;
             return;
         }
+}
+
+void wp_quota_spenders(
+    const struct wp_explainer *x, const struct wp_quota_wait *wait, struct wp_quota_spenders *spenders)
+{
+    const struct wp_process *process = &x->timeline->processes[x->timeline->identities[wait->identity].process];
+    uint64_t period_ns = process->quota.period_ns, from_ns = filled_ns(wait, period_ns);
+    *spenders = (struct wp_quota_spenders){0};
+    if (!period_ns)
+        return;
+    add_since(x, wait, from_ns, spenders);
+    if (!spenders->count && spenders->looks < LOOKS) /* it was filled up out of turn, as where somebody sets another */
+        add_since(x, wait, wait->since_ns > period_ns ? wait->since_ns - period_ns : 0, spenders);
     qsort(spenders->rows, spenders->count, sizeof(*spenders->rows), compare);
 }

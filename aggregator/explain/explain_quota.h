@@ -24,14 +24,19 @@ struct wp_quota_spenders {
     uint32_t looks; /* runs that were looked at */
 };
 
-/* A thread that waits for the quota of a cgroup since then. */
+/* A thread that waits for the quota of a cgroup. */
 struct wp_quota_wait {
     uint32_t identity;
     uint32_t cgroup; /* string id */
     uint64_t since_ns;
+    uint64_t until_ns; /* when the kernel filled the quota up again; 0 or UINT64_MAX: not known */
 };
 
-/* *spenders is replaced. Looks back for one period from there on; too many runs in it: none is known. */
+/*
+ * *spenders is replaced. Looks back to when the quota was filled up before `since_ns`: a whole number of periods before
+ * `until_ns` (sched_cfs_period_timer(), Linux kernel/sched/fair.c), or a period where that is not known. Too many runs
+ * since then: none is known.
+ */
 void wp_quota_spenders(
     const struct wp_explainer *x, const struct wp_quota_wait *wait, struct wp_quota_spenders *spenders);
 

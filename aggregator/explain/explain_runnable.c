@@ -419,10 +419,11 @@ static bool cut_throttled(struct wp_explainer *x, struct cut *cut, uint32_t cpu,
     unsigned count = 0;
     for (; count < THROTTLES && cut->to_ns > from && find_throttled(x, &cut->runnable, from, cut->to_ns, &quota);
          count++) {
+        uint64_t until = quota.to_ns < cut->to_ns ? quota.to_ns : 0; /* it may have gone on behind what is explained */
         cut_queue(x, cut, cpu, quota.to_ns);
-        add_quota(x, cut,
-            &(struct wp_quota_wait){cut->runnable.wait->slice->identity, (uint32_t)quota.cgroup, quota.from_ns},
-            quota.from_ns);
+        const struct wp_quota_wait wait = {
+            cut->runnable.wait->slice->identity, (uint32_t)quota.cgroup, quota.from_ns, until};
+        add_quota(x, cut, &wait, quota.from_ns);
     }
     if (count) {
         cut_queue(x, cut, cpu, from);
@@ -451,8 +452,8 @@ static void cut_wait(struct wp_explainer *x, struct cut *cut, uint64_t from)
     if (quota) { /* on which CPU it stands from then on is not told: the one on which it runs next */
         if (quota < to)
             cut_queue(x, cut, cpu, quota > from ? quota : from);
-        add_quota(x, cut, &(struct wp_quota_wait){slice->identity, wp_timeline_wait(x->timeline, slice), slice->out_ns},
-            from);
+        const struct wp_quota_wait wait = {slice->identity, wp_timeline_wait(x->timeline, slice), slice->out_ns, quota};
+        add_quota(x, cut, &wait, from);
         return;
     }
     if (cut_throttled(x, cut, cpu, from))

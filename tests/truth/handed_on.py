@@ -178,8 +178,9 @@ def ask_disk(folder, journaled, rounds):
         finally:
             os._exit(0)
     file, log = (os.open(path, os.O_RDWR | os.O_CREAT, 0o600) for path in (f"{folder}/data", f"{journaled}/log"))
-    size, piece = 4 << 20, os.urandom(1 << 20) # so that a disk of any speed takes longer than a clock is wrong
-    for _ in range(rounds * size >> 20):
+    size = 4 << 20 # so that a disk of any speed takes longer than a clock is wrong
+    piece = os.urandom(size)
+    for _ in range(rounds):
         os.write(file, piece)
     os.fsync(file)
     direct, buffer, ring, aio = os.open(f"{folder}/data", os.O_RDONLY | os.O_DIRECT), mmap.mmap(-1, size), Ring(libc), Aio(libc)
@@ -274,19 +275,22 @@ def record(case, rounds):
     return truth, [(stack.split(";"), int(us)) for stack, _, us in (line.rpartition(" ") for line in folded.splitlines())]
 
 
+IMAGE = 32 << 20 # of a loop device
+
+
 def play_loop(folder, rounds):
     with open(f"{folder}/image", "wb") as file:
-        file.write(bytes(8 << 20))
+        file.write(bytes(IMAGE))
         file.flush()
         os.fsync(file.fileno())
     device = subprocess.check_output(["losetup", "-f"], text=True).strip()
     subprocess.run(["losetup", device, f"{folder}/image"], check=True)
     try:
         call_myself("reader")
-        disk, buffer, sleeper = os.open(device, os.O_RDWR | os.O_DIRECT), mmap.mmap(-1, 1 << 16), Sleeper()
+        disk, buffer, sleeper = os.open(device, os.O_RDWR | os.O_DIRECT), mmap.mmap(-1, IMAGE // 16), Sleeper()
         told = {"write": [], "flush": []}
         for i in range(rounds):
-            told["write"].append(sleeper.spent(lambda at=(i & 63) << 16: os.pwrite(disk, buffer, at)))
+            told["write"].append(sleeper.spent(lambda at=i % 16 * len(buffer): os.pwrite(disk, buffer, at)))
             told["flush"].append(sleeper.spent(lambda: os.fsync(disk)))
         os.close(disk)
         call_myself("done")

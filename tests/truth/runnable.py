@@ -8,10 +8,11 @@ rivals  A thread computes on one CPU, at ordinary priority. Two real-time progra
         of each 60, `hog_short` for 5 ms. While they run it waits for them, so it was behind each, or behind interrupts that hit that one, as
         long as that one's own clock of CPU time says. What it waited altogether is the scheduler's own account of it (/proc/self/schedstat).
 quota   The same thread in a cgroup with 20 ms of CPU in each 100, with another process, `spender`, on its CPU: it waits as long as the cgroup
-        was throttled (cpu.stat), in the shares that both had of the CPU. With --quota-least no clock is trusted, as on an emulated machine, and
+        was throttled (cpu.stat), each time in the shares that both had of the CPU since the time before, as both write down. With --quota-least no clock is trusted, as on an emulated machine, and
         nothing else is tried: of what the thread waited so much at least is the quota, and a tenth at most an idle CPU coming back.
 """
 import argparse
+import itertools
 import json
 import os
 import re
@@ -21,6 +22,8 @@ import tempfile
 import time
 
 PERIOD_S = 0.06
+OFF_NS = 300_000  # between two readings of the clock: the thread had no CPU meanwhile
+THROTTLED_NS = 10_000_000  # neither had one
 HOGS = {"hog_long": (0.0, 0.020), "hog_short": (0.03, 0.005)}  # when in the period, for how long
 GROUPS = ("/sys/fs/cgroup/cpu", "/sys/fs/cgroup")
 
@@ -33,6 +36,19 @@ def call_myself(name):
 def compute_until(end_s):
     while time.monotonic() < end_s:
         pass
+
+
+def runs_until(end_ns, entered_ns):
+    """The same; when it had a CPU, from which time on it may have had one: [begin, end]."""
+    runs, last_ns = [[entered_ns, entered_ns]], entered_ns
+    while last_ns < end_ns:
+        now_ns = time.monotonic_ns()
+        if now_ns - last_ns > OFF_NS:
+            runs[-1][1] = last_ns
+            runs.append([now_ns, now_ns])
+        last_ns = now_ns
+    runs[-1][1] = last_ns
+    return runs
 
 
 def account():
@@ -59,13 +75,13 @@ def hog(name, cpu, start_s, end_s):
     return {name: bursts}
 
 
-def client(cpu, end_s, name="client"):
+def client(cpu, end_s, name="client", entered_ns=None):
     os.sched_setaffinity(0, {cpu})
     call_myself(name)
     begin_ns, (_, before) = time.monotonic_ns(), account()
-    compute_until(end_s)
-    ran, waited = account()
-    told = {"waited": waited - before, "begin": begin_ns, "length": time.monotonic_ns() - begin_ns, "ran": ran}
+    runs = runs_until(int(end_s * 1e9), entered_ns or begin_ns)
+    _, waited = account()
+    told = {"waited": waited - before, "begin": begin_ns, "length": time.monotonic_ns() - begin_ns, "runs": runs}
     call_myself("done")
     return told
 
@@ -129,6 +145,25 @@ def make_group():
     return None
 
 
+def ran_in(runs, begin_ns, end_ns):
+    return sum(max(0, min(end, end_ns) - max(begin, begin_ns)) for begin, end in runs)
+
+
+def share_of(spender, other):
+    """What the spender had of the CPU before each time that neither had it, by how long that was."""
+    throttled_ns, its_ns, begin_ns = 0, 0, 0
+    runs = sorted(spender + other)
+    ends = itertools.accumulate((end for _, end in runs), max)
+    for end_ns, (next_ns, _) in zip(ends, runs[1:]):
+        if next_ns - end_ns < THROTTLED_NS:
+            continue
+        its, others = ran_in(spender, begin_ns, end_ns), ran_in(other, begin_ns, end_ns)
+        throttled_ns += next_ns - end_ns
+        its_ns += (next_ns - end_ns) * its / max(1, its + others)
+        begin_ns = next_ns
+    return its_ns / max(1, throttled_ns)
+
+
 def play_quota(path, seconds):
     folder = make_group()
     told = {"quota": None}
@@ -139,8 +174,9 @@ def play_quota(path, seconds):
             reader, writer = os.pipe()
             pid = os.fork()
             if not pid:
+                entered_ns = time.monotonic_ns()
                 put(folder, "cgroup.procs", os.getpid())
-                os.write(writer, json.dumps(client(max(os.sched_getaffinity(0)), end_s, name)).encode())
+                os.write(writer, json.dumps(client(max(os.sched_getaffinity(0)), end_s, name, entered_ns)).encode())
                 os._exit(0)
             os.close(writer)
             both[name] = pid, reader
@@ -149,7 +185,7 @@ def play_quota(path, seconds):
                 both[name] = json.load(pipe)
             os.waitpid(pid, 0)
         told = {**both["client"], "quota": throttled_ns(folder), "group": os.path.basename(folder),
-                "share": both["spender"]["ran"] / (both["client"]["ran"] + both["spender"]["ran"])}
+                "share": share_of(both["spender"]["runs"], both["client"]["runs"])}
         os.rmdir(folder)
     with open(path, "w", encoding="ascii") as file:
         json.dump(told, file)
@@ -196,7 +232,7 @@ def main():
     parser.add_argument("--account-bound", type=float, default=1, help="the same of all runnable time, by the scheduler's own account")
     parser.add_argument("--quota-bound", type=float, default=1, help="the same of the quota, which others that have the CPU as it ends lengthen")
     parser.add_argument("--quota-least", type=float, help="percent of the wait that is told to be the quota, at least; the rest is not tried")
-    parser.add_argument("--share-bound", type=float, default=10, help="the same of who spent it")
+    parser.add_argument("--share-bound", type=float, default=1, help="the same of who spent it")
     parser.add_argument("--seconds", type=float, default=4)
     parser.add_argument("--spinners", type=int, default=0, help="so many others compute on the CPU of the rivals all the time")
     parser.add_argument("--play", choices=("rivals", "quota"))
