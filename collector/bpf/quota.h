@@ -74,7 +74,7 @@ static __always_inline bool has_own_quota(void)
 static __always_inline bool is_throttled(struct task_struct *task)
 {
     if (has_own_quota())
-        return BPF_CORE_READ((struct task_struct___throttled *)task, throttled);
+        return ((struct task_struct___throttled *)task)->throttled;
     if (task->prio < MAX_RT_PRIO || !bpf_core_field_exists(((struct sched_entity___group *)0)->cfs_rq) ||
         !bpf_core_field_exists(((struct cfs_rq___quota *)0)->throttle_count))
         return false;
