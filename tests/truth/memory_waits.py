@@ -191,13 +191,16 @@ def play_limit(rounds, folder, by_high=False):
         return {"slept": sum(sleeper.sleeps_ns(lambda: os.write(file, data)) for _ in range(10 * rounds)), "group": os.path.basename(group.folder)}
 
     def grow():
-        sleeper, regions, slept = Sleeper(), [], 0
-        while len(regions) * MIB < LIMIT and slept < 2e9: # the farther above, the longer it sleeps
+        regions, end = [], time.monotonic() + 2
+        while len(regions) * MIB < LIMIT and time.monotonic() < end: # the farther above, the longer it sleeps
             regions.append(anonymous(MIB))
-            slept += sleeper.sleeps_ns(lambda: touch(regions[-1], MIB))
+            touch(regions[-1], MIB)
+
+    def sleep():
+        slept = Sleeper().sleeps_ns(grow) # as it leaves the kernel, whatever it was there for
         return {"slept": slept, "group": os.path.basename(group.folder)}
     try:
-        return beside_hog(group, grow if by_high else write)
+        return beside_hog(group, sleep if by_high else write)
     finally:
         group.end()
 
@@ -316,8 +319,7 @@ def held(case, rounds, bound):
         told = [(row["ending"], row.get("killed_for_memory_of", "")) for row in ends if row["pid"] == truth["pid"] and row.get("ending")]
         print(f"{case}: signal {truth['signal']}, in the report {told}")
         return truth["signal"] == signal.SIGKILL and len(told) == 1 and told[0][0] == "SIGKILL, out of memory" and told[0][1].startswith(truth["whose"])
-    call = "sleep:write.*" if case == "limit" else "sleep:fault.*"
-    all_of = above(rows, call)
+    all_of = above(rows, {"limit": "sleep:write.*", "swap": "sleep:fault.*", "high": "sleep:.*"}[case])
     good = hold(case, truth["slept"], sum(ns for _, ns in all_of), bound, OPEN_NS * truth.get("sleeps", 0))
     if case == "swap":
         print(f"swap: {truth['faults']} major faults, {truth['sleeps']} sleeps; {sum(ns for frames, ns in all_of if 'swap' in frames[0]) / 1e6:.3f} ms for swap")
