@@ -25,7 +25,7 @@
 #define KERNEL_LOG_END 1500u
 #define LINKS 64u
 #define BUFFER_SLOTS_LEAST 512u
-#define BUFFER_SLOTS_MOST 65536u /* 4 MiB a CPU */
+#define BUFFER_SLOTS_MOST 16384u /* 1 MiB a CPU, which its cache holds; what does not fit goes through the ring */
 #define PHASE_SWITCHES 2         /* of attaching: the last */
 #define WHOLE_CPUS 8u            /* processors from which on tables are as large as the objects say */
 
