@@ -4,6 +4,7 @@
 #include "collector/elf/code_extent.h"
 #include "collector/elf/elf_go.h"
 #include "collector/elf/elf_plt.h"
+#include "collector/elf/gvl_code.h"
 #include "common/array.h"
 #include "common/buffer.h"
 
@@ -302,6 +303,33 @@ static void end_unsized(struct wp_elf_symbols *s, const struct wp_elf_file *file
     }
 }
 
+static uint64_t address_of(const struct wp_elf_symbols *s, const char *name, uint32_t *size)
+{
+    uint64_t address = 0;
+    for (uint32_t i = 0; i < s->functions.count && !address; i++) {
+        const struct symbol *f = &s->functions.symbols[i];
+        if (!strcmp((const char *)s->names.data + f->name, name) && wp_elf_symbols_address(s, f->offset, &address))
+            *size = f->size;
+    }
+    return address;
+}
+
+/* A name for what waits for CRuby's lock. */
+static int add_gvl(struct wp_elf_symbols *s, const struct wp_elf_file *file)
+{
+    uint32_t size = 0, stub_size;
+    uint64_t caller = address_of(s, "rb_thread_call_with_gvl", &size), address;
+    size_t bytes;
+    GElf_Ehdr elf;
+    GElf_Shdr header;
+    Elf_Data *code = caller ? wp_elf_file_section(file, ".text", CODE_BYTES, &header) : NULL;
+    if (!code || !code->d_buf || !gelf_getehdr(file->elf, &elf) || elf.e_machine != EM_X86_64)
+        return 0;
+    const struct wp_gvl_search search = {code->d_buf, code->d_size, header.sh_addr, caller, size,
+        {address_of(s, "rb_native_cond_wait", &stub_size), address_of(s, "rb_native_cond_wait@plt", &stub_size)}};
+    return wp_gvl_code_find(&search, &address, &bytes) ? add_function(s, address, bytes, UINT8_MAX, "gvl_acquire") : 0;
+}
+
 /* The full table is often not in the file: Debian puts it into a separate file, Fedora into a section of its own. */
 static int read_all(struct wp_elf_symbols *s, const struct wp_elf_file *file, const struct wp_elf_file *separate)
 {
@@ -320,7 +348,9 @@ static int read_all(struct wp_elf_symbols *s, const struct wp_elf_file *file, co
     }
     if (!rc)
         rc = add_entry(s, file);
-    return rc ? rc : wp_elf_plt_read(file, add_stub, s);
+    if (!rc)
+        rc = wp_elf_plt_read(file, add_stub, s);
+    return rc || has_full ? rc : add_gvl(s, file);
 }
 
 int wp_elf_symbols_read(struct wp_elf_symbols **symbols, const struct wp_elf_file *file,

@@ -27,6 +27,26 @@ def run():
     thread.join()
 run()
 """
+RUBY = """def now() = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+class Report
+  def render(over)
+    total = 0
+    while now < over
+      total += 1
+    end
+  end
+end
+def handle(over)
+  while now < over
+    sleep 0.002
+  end
+end
+sleep 0.7 # for whoever reads where this interpreter keeps its frames
+over = now + 2
+thread = Thread.new { Report.new.render(over) }
+handle(over)
+thread.join
+"""
 JAVA = """import java.util.concurrent.locks.*;
 public class Shop {
     static final Object stock = new Object();
@@ -94,6 +114,13 @@ class Locks(RecordTest):
         for said, path in pythons.items():
             with self.subTest(said):
                 self.check_gil(path)
+
+    def test_ruby(self):
+        """Debian's libruby names none of its own functions. One thread waits: with a timeout, as it would sleep on purpose."""
+        self.record([shutil.which("ruby"), self.write("shop.rb", RUBY)])
+        self.assertRegex(self.sentence(" for the GVL"),
+                         r"^ruby\S* waits .* for the GVL in `handle` \(shop\.rb:12\), \d+ times; it is held while `[^`]*(render|now)` "
+                         r"\(shop\.rb:[156]\) runs(, in `\w+`)?\. Interpreter lock \(GVL\), certain: ")
 
     def test_java(self):
         """Of a monitor, and of one that parks."""
