@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of code without unwind tables, held against the tables that the compiler makes for the same code: code_rows_test.py UNWIND_DUMP."""
+"""Rows of code without unwind tables, held against the tables that the compiler makes for the same code: code_rows_test.py UNWIND_DUMP.
+But for functions that align their stack: only a table knows how far that moves it."""
 import bisect, os, shutil, subprocess, sys, tempfile, unittest
 
 DUMP = os.path.abspath(sys.argv[1])
@@ -53,11 +54,13 @@ class CodeRows(unittest.TestCase):
             if flags != ["-O2"]:
                 subprocess.run(["strip", without], check=True)  # most beginnings of functions are to be found, then
             tables, followed = rows(with_tables), rows(without)
-            own = [(at, rule_at(tables, at), rule_at(followed, at - first + second)) for at, function in known.items() if not
-                   function.startswith(("_", "deregister", "register", "frame_dummy"))]
+            aligned = {function for at, function in known.items() if rule_at(tables, at)[0] & 7 not in (0, 1, 2)}
+            own = [(at, rule_at(tables, at), rule_at(followed, at - first + second)) for at, function in known.items() if
+                   function not in aligned and not function.startswith(("_", "deregister", "register", "frame_dummy"))]
             told = [(hex(at), table, mine) for at, table, mine in own if mine[0]]
             wrong = [one for one in told if one[1][0] & 7 in (1, 2) and not same(one[1], one[2])]
             print(flags, f"{len(own)} instructions, {len(told) / len(own):.2%} with a rule, {len(wrong)} not as the table says", file=sys.stderr)
+            self.assertLess(len(aligned), 3, aligned)
             self.assertGreater(len(own), 4000)
             self.assertGreater(len(told) / len(own), 0.95)
             self.assertLess(len(wrong) / len(told), 0.005, wrong[:9])
