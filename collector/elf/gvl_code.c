@@ -10,8 +10,7 @@
 #define CALLER_BYTES 4096u /* of a function that calls two dozen others */
 #define CALLED 64u
 
-/* Whether a call may stand there: in other instructions, the same byte leads anywhere but to a function that is meant.
- */
+/* Whether a call may stand there: inside of another instruction the same byte leads to no function that is meant. */
 static bool call_at(const struct wp_gvl_search *search, size_t at, uint64_t *target)
 {
     int32_t distance;
