@@ -31,7 +31,7 @@ static __always_inline __u32 connection_of(struct cpu_context *context, struct s
     __u64 there = number_of(&context->places[1], GET(unix_sock, sk, peer));
     if (!there)
         return 0;
-    __u32 number = (__u32)(mix(mix(here ^ there, here + there), 0x6c6f63616c) >> (64 - CONNECTION_BITS));
+    __u32 number = (__u32)(mix(mix(0x6c6f63616c, here ^ there), here + there) >> (64 - CONNECTION_BITS));
     return number ? number : 1;
 }
 

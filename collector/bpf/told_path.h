@@ -36,8 +36,8 @@ static __always_inline __u64 name_key(__u64 hash)
 
 static __always_inline __u64 inode_key(struct inode *inode)
 {
-    return name_key(
-        mix(mix(BPF_CORE_READ(inode, i_sb, s_dev), BPF_CORE_READ(inode, i_ino)), BPF_CORE_READ(inode, i_generation)));
+    return name_key(mix(mix((__u64)BPF_CORE_READ(inode, i_sb, s_dev) << 32, BPF_CORE_READ(inode, i_ino)),
+        BPF_CORE_READ(inode, i_generation)));
 }
 
 static __always_inline struct dentry *dentry_of(struct inode *inode)

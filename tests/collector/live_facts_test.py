@@ -3,7 +3,7 @@
 """What the live source says of workloads whose truth is known: live_facts_test.py FACTS_DUMP FOLDER [NAME...].
 LEFT_OUT in the environment names programs that are done without, as on a kernel that does not have them. What is recorded ends
 when the workload has, and where it matters who sleeps when, that is asked of the kernel: a busy machine takes longer, no more."""
-import ctypes, json, mmap, os, select, signal, socket, struct, subprocess, sys, threading, time, unittest
+import ctypes, json, mmap, os, random, select, shutil, signal, socket, struct, subprocess, sys, tempfile, threading, time, unittest
 
 DUMP, FOLDER = sys.argv[1], sys.argv[2]
 TASK, TIMER, MESSAGE, BLOCK = 1, 2, 3, 4
@@ -153,6 +153,37 @@ class Facts(unittest.TestCase):
         outs = of(facts, "switch", tid=tids["waiter"], c=INTERRUPTIBLE, d=233)
         self.assertEqual([f.get("wait") for f in outs], [None])
         self.assertEqual([names.get(f.get("wait")) for f in wakings_of(facts, tids["waiter"], outs[0])], ["eventfd"])
+
+    def test_files_of_two_file_systems(self):
+        """Each file has its own name, whatever the numbers of its device and its inode make together."""
+        folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, folder)
+        for which in "01":
+            os.mkdir(f"{folder}/{which}")
+            subprocess.run(["mount", "-t", "ramfs", "none", f"{folder}/{which}"], check=True)  # no generations of inodes, and numbers from one counter
+            self.addCleanup(subprocess.run, ["umount", f"{folder}/{which}"], check=True)
+        made, found, paths = {}, [], []
+        for i in range(10_000):
+            path = f"{folder}/{random.randrange(2)}/{i}"
+            os.mkfifo(path)
+            status = os.stat(path)
+            number = status.st_dev ^ status.st_ino
+            if number in made:
+                paths = [made[number], path]
+                break
+            made[number] = path
+        def work():
+            for path in paths:
+                fifo = os.open(path, os.O_RDWR)
+                thread = threading.Thread(target=lambda: found.append((threading.get_native_id(), os.read(fifo, 1))))
+                thread.start()
+                time.sleep(0.1)
+                os.write(fifo, b"x")
+                thread.join()
+                os.close(fifo)
+        _, facts = record(work)
+        names = {f["wait"]: f["name"] for f in of(facts, "wait") if "name" in f}
+        self.assertEqual([{names.get(f["wait"]) for f in of(facts, "switch", tid=tid, d=READ + 1)} for tid, _ in found], [{f"pipe {path}"} for path in paths])
 
     def test_reads_are_what_was_taken(self):
         """In pieces, each told with where it ends; a look at the queue is none, and neither is what a unix socket brings."""

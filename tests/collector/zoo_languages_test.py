@@ -126,14 +126,14 @@ class Languages(zoo_test.Zoo):
     @unittest.skipUnless(shutil.which("go"), "no Go (package golang-go)")
     def test_a_thread_without_work_is_where_its_last_goroutine_waits(self):
         program = self.made(("parked.go", PARKED), "go", "build")
+        symbols = [line.split() for line in subprocess.run(["nm", "-S", program], capture_output=True, text=True, check=True).stdout.splitlines()]
+        places = {words[3]: range(int(words[0], 16) + 1, int(words[0], 16) + int(words[1], 16) + 1) for words in symbols if len(words) == 4}
         process = subprocess.Popen([program], stdin=subprocess.DEVNULL)
         try:
-            mine = zoo_test.watched([process.pid])
+            mine = zoo_test.watched([process.pid], place=places["main.waitTurn"])  # Go's monitor sleeps, too
         finally:
             process.kill()
             process.wait()
-        symbols = [line.split() for line in subprocess.run(["nm", "-S", program], capture_output=True, text=True, check=True).stdout.splitlines()]
-        places = {words[3]: range(int(words[0], 16) + 1, int(words[0], 16) + int(words[1], 16) + 1) for words in symbols if len(words) == 4}
         stacks = [stack for stacks in mine.values() for stack in stacks]
         waiting = [stack for stack in stacks if any(ip in places["main.waitTurn"] for ip in stack)]
         self.assertGreater(len(waiting), zoo_test.LAST / 2, stacks[:3])

@@ -50,8 +50,8 @@ def is_resting(stack):
 class Sleeps:
     """What the source says of the processes' sleeps: of each thread its last ones, by their stacks, innermost first."""
 
-    def __init__(self, pids):
-        self.pids, self.stacks, self.last = set(pids), {}, {}
+    def __init__(self, pids, place):
+        self.pids, self.place, self.stacks, self.last = set(pids), place, {}, {}
 
     def take(self, line):
         fact = json.loads(line)
@@ -63,15 +63,16 @@ class Sleeps:
 
     def are_enough(self):
         """Each process has a thread that sleeps at one place, for long enough that the files on its stack are known."""
-        settled = {pid for (pid, _), last in self.last.items() if len(last) == LAST and len(set(last)) == 1 and len(last[0]) > 4}
+        settled = {pid for (pid, _), last in self.last.items() if len(last) == LAST and len(set(last)) == 1 and len(last[0]) > 4
+                   and (not self.place or any(ip in self.place for ip in last[0]))}
         return settled == self.pids
 
 
-def watched(pids, seconds=90):
-    """{tid: [stack]}: when all have settled, or at last."""
+def watched(pids, seconds=90, place=None):
+    """{tid: [stack]}: when all have settled, or at last. With a place, a range of addresses, they settle below it."""
     dump = subprocess.Popen([DUMP], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     wanted = re.compile('"kind":"switch".*"pid":(%s),.*"stack_key":[1-9]' % "|".join(map(str, pids)))
-    sleeps, end = Sleeps(pids), time.monotonic() + seconds
+    sleeps, end = Sleeps(pids, place), time.monotonic() + seconds
     for line in dump.stdout:
         if wanted.search(line):
             sleeps.take(line)
