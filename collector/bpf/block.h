@@ -81,7 +81,7 @@ SEC("fentry/blk_mq_complete_request")
 int WORK_PROG(wp_block_served, struct request *rq)
 {
     struct cpu_context *context = cpu_context();
-    if (!context || level_now(context) != LEVEL_TASK || !is_on_task_stack(ctx, context))
+    if (!context || level_now(context) != LEVEL_TASK || !is_on_task_stack(ctx, context, current_task()))
         return 0;
     char comm[16] = "";
     bpf_get_current_comm(comm, sizeof(comm));

@@ -146,10 +146,10 @@ static __always_inline bool is_packet_over(const struct cpu_context *context, __
  * Is this the stack of the current task? Interrupts that have no tracepoint (of the local timer, between processors)
  * run on a stack of their own, and what they wake is not the task's doing. The arguments of a program lie on the stack.
  */
-static __always_inline bool is_on_task_stack(void *ctx, struct cpu_context *context)
+static __always_inline bool is_on_task_stack(void *ctx, struct cpu_context *context, struct task_struct *task)
 {
     __u64 *places = context->places;
-    return number_of(&places[0], ctx) - number_of(&places[1], current_task()->stack) < THREAD_SIZE;
+    return number_of(&places[0], ctx) - number_of(&places[1], task->stack) < THREAD_SIZE;
 }
 
 /* Where the task left user mode, and by which call on what. */
@@ -218,26 +218,26 @@ static __always_inline void renew_mark(struct cpu_context *context)
         set_mark(context, LEVEL_SOFT, CAUSE_SOFTIRQ, 0, vector);
 }
 
-static __always_inline void fill_cause(void *ctx, struct wp_record *r, struct cpu_context *context)
+static __always_inline void fill_cause(
+    void *ctx, struct wp_record *r, struct cpu_context *context, struct task_struct *waker)
 {
     __u32 level = level_now(context);
     if (level == LEVEL_SOFT)
         renew_mark(context);
     struct mark *m = &context->marks[level];
     bool is_fresh = level != LEVEL_TASK ||
-        (m->cause && m->tid == (__u32)current_task()->pid && r->time_ns - m->time_ns < MARK_NS &&
-            m->entry == entry_of(current_task()));
+        (m->cause && m->tid == (__u32)waker->pid && r->time_ns - m->time_ns < MARK_NS && m->entry == entry_of(waker));
     r->flags = level == LEVEL_HARD ? 1 : level == LEVEL_SOFT ? 2 : 0; /* WP_CONTEXT_* */
     r->c = level == LEVEL_TASK ? CAUSE_TASK : CAUSE_UNKNOWN;
     if (m->timers) {
         r->c = CAUSE_TIMER;
         r->flags |= level == LEVEL_TASK; /* in the interrupt of the local timer */
-    } else if (m->cause && is_fresh && (m->cause != CAUSE_TASK || is_on_task_stack(ctx, context))) {
+    } else if (m->cause && is_fresh && (m->cause != CAUSE_TASK || is_on_task_stack(ctx, context, waker))) {
         m->is_heard = 1;
         r->c = m->cause;
         r->a = m->a;
         r->d = m->d;
-    } else if (level == LEVEL_TASK && !is_on_task_stack(ctx, context)) {
+    } else if (level == LEVEL_TASK && !is_on_task_stack(ctx, context, waker)) {
         r->c = CAUSE_UNKNOWN;
         r->flags = 1;
     }

@@ -82,9 +82,15 @@ static __always_inline bool open_slot(struct quick *q, __u32 cpu)
     return q->slot;
 }
 
+/* As bpf_ringbuf_query has it: a map is read as the kernel's type of it (Linux 5.9), without a helper. */
+static __always_inline __u64 ring_position(void)
+{
+    return ((struct bpf_ringbuf_map *)&ring)->rb->producer_pos;
+}
+
 static __always_inline void close_slot(const struct quick *q)
 {
-    q->slot->position = bpf_ringbuf_query(&ring, BPF_RB_PROD_POS);
+    q->slot->position = ring_position();
     count_slot(q->cursor, q->head);
     barrier();
     *(volatile __u32 *)&q->cursor->is_busy = 0;

@@ -118,6 +118,11 @@ static __always_inline struct task_struct *current_task(void)
     return (struct task_struct *)bpf_get_current_task_btf();
 }
 
+static __always_inline bool is_current_here(void)
+{
+    return !wp_netns_inum || is_here(current_task());
+}
+
 /* A pointer's value as a number: the verifier allows no arithmetic with pointers, but lets memory be read. */
 static __always_inline __u64 address_of(const void *pointer_to_pointer)
 {

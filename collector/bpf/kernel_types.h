@@ -455,6 +455,14 @@ struct unix_sock {
     struct unix_sock *peer; /* a struct sock, its first member */
 };
 
+struct bpf_ringbuf {
+    unsigned long producer_pos;
+};
+
+struct bpf_ringbuf_map {
+    struct bpf_ringbuf *rb;
+};
+
 struct tcp_sock {
     __u32 write_seq;
     __u32 copied_seq;

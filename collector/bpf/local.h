@@ -39,7 +39,7 @@ static __always_inline __u32 connection_of(struct cpu_context *context, struct s
 static __always_inline int local_ready(struct sock *sk)
 {
     struct cpu_context *context = cpu_context();
-    if (!context || level_now(context) != LEVEL_TASK || !is_here(current_task()))
+    if (!context || level_now(context) != LEVEL_TASK || !is_current_here())
         return 0;
     __u32 connection = connection_of(context, sk);
     if (!connection)
@@ -86,25 +86,11 @@ static __always_inline int local_read(struct sock *sk, int result, int flags)
     return 0;
 }
 
-/* Which of the two is loaded: collector/live/probe.c. */
 SEC("fexit/unix_stream_recvmsg")
 int WORK_PROG(
     wp_local_read, struct socket___kernel *socket, struct msghdr *message, unsigned long size, int flags, int result)
 {
     return wp_reads_local ? local_read(socket->sk, result, flags) : 0;
-}
-
-/* Called for sockets of every family. */
-SEC("raw_tp/sock_recv_length")
-int wp_local_read_any(unsigned long long *ctx)
-{
-    struct sock *sk = (struct sock *)(unsigned long)ctx[0];
-    if (!is_local(sk))
-        return 0;
-    __u64 began_ns = begin_work();
-    local_read(sk, (int)ctx[1], (int)ctx[2]);
-    end_work(began_ns);
-    return 0;
 }
 
 #endif

@@ -2,6 +2,7 @@
 #ifndef WP_COLLECTOR_BPF_SCHED_H
 #define WP_COLLECTOR_BPF_SCHED_H
 /* Threads: switches, wakings, births and deaths, and what exists at the start. */
+#include "acknowledge.h"
 #include "call.h"
 #include "cause.h"
 #include "holder.h"
@@ -231,11 +232,13 @@ int WORK_PROG(wp_waking, struct task_struct *woken)
     struct cpu_context *context = cpu_context();
     if (!context || is_between_windows() || !is_here(woken))
         return 0;
+    struct task_struct *waker = current_task();
     struct wp_record r;
-    fill_head(&r, KIND_WAKING, current_task());
+    fill_head(&r, KIND_WAKING, waker);
     r.other_tid = woken->pid;
     r.other_pid = woken->tgid;
-    fill_cause(ctx, &r, context);
+    fill_cause(ctx, &r, context, waker);
+    fill_acknowledged(&r, woken);
     fill_signal(&r, woken);
     r.stack_key = is_chosen(woken->tgid) ? ready_of(woken, &r, context) : 0;
     send_quick(&r);

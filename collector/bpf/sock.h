@@ -6,12 +6,14 @@
  * so that reused memory is a new socket. TCP is located by stream positions, a UDP datagram by a hash of its headers
  * that both ends compute alike.
  */
+#include "acknowledge.h"
 #include "cpu_buffer.h"
 #include "datagram.h"
 #include "local.h"
 #include "sched.h"
 
 #define IPPROTO_TCP 6
+#define MSG_ERRQUEUE 0x2000 /* include/linux/socket.h */
 #define TCP_ESTABLISHED 1
 #define TCP_SYN_SENT 2
 #define TCP_SYN_RECV 3
@@ -21,6 +23,9 @@
 #define TCP_CLOSE_WAIT 8
 #define TCP_LISTEN 10
 #define TCP_NEW_SYN_RECV 12
+
+const volatile bool wp_reads_any =
+    false; /* set before loading: reads of TCP are told by the program for all families */
 
 /*
  * A message arrives on another processor than its socket is read and written on. What is looked at then is hardly ever
@@ -39,9 +44,13 @@ struct socket {
     __u32 sent_end; /* write_seq behind the last send */
     __u32 left_end; /* position behind the last byte that went to the device */
     __u32 read_end; /* copied_seq behind the last read */
-    __u8 has_sent_end, has_left, unused[2];
+    __u8 has_sent_end, has_left, unused[42];
+    __u32 arrived_end; /* rcv_nxt when readers were told last: written where packets come */
+    __u8 has_arrived_end, unused_too[3];
 };
-_Static_assert(__builtin_offsetof(struct socket, left_ns) == 56, "a cache line without its first eight bytes");
+_Static_assert(
+    __builtin_offsetof(struct socket, left_ns) == 56 && __builtin_offsetof(struct socket, arrived_end) == 120,
+    "cache lines without the first one's first eight bytes");
 
 struct {
     __uint(type, BPF_MAP_TYPE_SK_STORAGE);
@@ -170,7 +179,7 @@ static __always_inline void forget_positions(struct socket *s, struct sock *sk)
     if (likely(s->window == window))
         return;
     s->window = window;
-    s->has_sent_end = s->has_read_end = 0;
+    s->has_sent_end = s->has_read_end = s->has_arrived_end = 0;
     s->left_end = BPF_CORE_READ((struct tcp_sock *)sk, snd_nxt);
     s->has_left = 1;
 }
@@ -198,7 +207,7 @@ static __always_inline void send_sock(__u8 kind, __u8 flags, __u64 key, __u64 a,
         return;
     }
     struct wp_record *r = (struct wp_record *)q.slot->head;
-    __u64 thread = !wp_netns_inum || is_here(current_task()) ? bpf_get_current_pid_tgid() : 0;
+    __u64 thread = is_current_here() ? bpf_get_current_pid_tgid() : 0;
     r->time_ns = bpf_ktime_get_ns();
     r->kind = kind;
     r->flags = flags;
@@ -285,6 +294,8 @@ int WORK_PROG(wp_tcp_send, struct sock *sk, struct msghdr *message, struct sk_bu
         s->sent_end = begin;
     s->has_sent_end = 1;
     enum progress progress = progress_of(context, sk, last, begin, left, size_goal);
+    if (unlikely(progress != SENDS_ALL))
+        remember_full(number_of(&context->places[0], sk), s->key);
     __u32 end = progress == SENDS_ALL ? begin + left : begin;
     if (progress == SENDS_SOME || end == s->sent_end)
         return 0;
@@ -316,10 +327,16 @@ int WORK_PROG(wp_sock_page_exit, struct sock *sk, void *page, int offset, unsign
     return tcp_sent(sk, result);
 }
 
-/*
- * The start of tcp_rcv_space_adjust: the next piece of what was received has been copied, or only looked at. Unlike
- * sock_recv_length this is called for TCP alone. What the kernel takes for its own use, in an interrupt, is no read.
- */
+/* What has been copied, or only looked at, by now. */
+static __always_inline void send_read(struct socket *s, __u32 end)
+{
+    __u32 bytes = end - s->read_end;
+    s->read_end = end;
+    if (bytes)
+        send_sock(KIND_SOCK_RECV, 0, s->key, end, bytes);
+}
+
+/* The start of tcp_rcv_space_adjust, by pieces. What the kernel takes for its own use, in an interrupt, is no read. */
 SEC("tp_btf/tcp_rcv_space_adjust")
 int WORK_PROG(wp_tcp_read, struct sock *sk)
 {
@@ -331,14 +348,36 @@ int WORK_PROG(wp_tcp_read, struct sock *sk)
         return 0;
     forget_positions(s, sk);
     begin_reads(s, sk);
-    __u32 end = GET(tcp_sock, sk, copied_seq), bytes = end - s->read_end;
-    s->read_end = end;
-    if (bytes)
-        send_sock(KIND_SOCK_RECV, 0, s->key, end, bytes);
+    send_read(s, GET(tcp_sock, sk, copied_seq));
     return 0;
 }
 
-#define ACKNOWLEDGES ((__u64)1 << 32) /* beside a position, as WP_POSITION_ACKNOWLEDGES of proto/event.h */
+/* A call has returned `bytes`; it may have read past the other end's last one, which has a number too. */
+static __always_inline int tcp_read(struct sock *sk, __u32 bytes)
+{
+    struct socket *s = known_socket(sk);
+    if (!s)
+        return 0;
+    forget_positions(s, sk);
+    __u32 end = GET(tcp_sock, sk, copied_seq);
+    if (unlikely(!s->has_read_end))
+        s->read_end = end - bytes;
+    s->has_read_end = 1;
+    send_read(s, end - s->read_end == bytes + 1 ? end - 1 : end);
+    return 0;
+}
+
+/* Called for sockets of every family, as a read returns: one program for TCP and for unix streams. */
+SEC("tp_btf/sock_recv_length")
+int WORK_PROG(wp_read_any, struct sock *sk, int result, int flags)
+{
+    if (is_local(sk))
+        return local_read(sk, result, flags);
+    if (!wp_reads_any || result <= 0 || flags & (MSG_PEEK | MSG_ERRQUEUE) || is_between_windows() || !is_tcp(sk) ||
+        !is_inet(sk))
+        return 0;
+    return tcp_read(sk, (__u32)result);
+}
 
 static __always_inline void mark_message(struct cpu_context *context, struct sock *sk, __u64 key, __u64 position)
 {
@@ -347,6 +386,23 @@ static __always_inline void mark_message(struct cpu_context *context, struct soc
     if (wp_packets_offset && level == LEVEL_SOFT)
         context->message_packet = packet_number(context);
     context->ready[level] = number_of(&context->places[0], sk);
+}
+
+/* In order, or behind a hole that is filled now: up to rcv_nxt. The first time, what nobody has read. */
+static __always_inline void tcp_ready(struct cpu_context *context, struct socket *s, struct sock *sk)
+{
+    __u32 end = GET(tcp_sock, sk, rcv_nxt);
+    mark_message(context, sk, s->key, end);
+    if (!wp_ready_arrives)
+        return;
+    begin_reads(s, sk);
+    if (unlikely(!s->has_arrived_end))
+        s->arrived_end = s->read_end;
+    s->has_arrived_end = 1;
+    __u32 bytes = end - s->arrived_end;
+    s->arrived_end = end;
+    if (bytes)
+        send_sock(KIND_SOCK_ARRIVE, 0, s->key, end, bytes);
 }
 
 /* The start of tcp_rcv_established: a segment of an established connection is about to be taken in. */
@@ -387,15 +443,11 @@ static __always_inline bool is_marked(struct cpu_context *context, __u32 level, 
         context->ready[level] == number_of(&context->places[0], sk);
 }
 
-/* Is there something to report of a socket whose waiters are woken next? Of most it was, as the segment came. */
-static __always_inline bool is_ready_untold(struct sock *sk)
+/* Is there nothing to report of an internet socket whose waiters are woken next? Of most it was, as the segment came.
+ */
+static __always_inline bool is_ready_told(struct cpu_context *context, struct sock *sk)
 {
-    if (!is_internet(sk)) {
-        ready_local(sk);
-        return false;
-    }
-    struct cpu_context *context = cpu_context();
-    return context && !(is_tcp(sk) && is_marked(context, level_now(context), sk));
+    return !wp_ready_arrives && is_tcp(sk) && is_marked(context, level_now(context), sk);
 }
 
 /* The start of sock_def_readable: its waiters are woken next, for the segment that came or for all bytes up to rcv_nxt.
@@ -403,7 +455,7 @@ static __always_inline bool is_ready_untold(struct sock *sk)
 static __always_inline int data_ready(struct sock *sk)
 {
     struct cpu_context *context = cpu_context();
-    if (!context || is_between_windows() || !is_inet(sk) ||
+    if (!context || is_between_windows() || is_ready_told(context, sk) || !is_inet(sk) ||
         sk->__sk_common.skc_state == TCP_LISTEN) /* of a listener: the accepted socket is marked */
         return 0;
     __u64 datagram = sk->sk_protocol == IPPROTO_UDP ? datagram_for(context, sk) : 0;
@@ -413,7 +465,8 @@ static __always_inline int data_ready(struct sock *sk)
     if (!s)
         return 0;
     if (is_tcp(sk)) {
-        mark_message(context, sk, s->key, GET(tcp_sock, sk, rcv_nxt));
+        forget_positions(s, sk);
+        tcp_ready(context, s, sk);
     } else if (sk->sk_protocol == IPPROTO_UDP) {
         mark_message(context, sk, s->key, datagram);
         send_sock(KIND_SOCK_ARRIVE, 1, s->key, datagram, 0); /* WP_SOCK_DATAGRAM */
@@ -421,16 +474,27 @@ static __always_inline int data_ready(struct sock *sk)
     return 0;
 }
 
-SEC("tp_btf/sk_data_ready")
-int WORK_PROG_IF(wp_data_ready, is_ready_untold, struct sock *sk)
+static __always_inline int ready(struct sock *sk)
 {
-    return data_ready(sk);
+    ready_local(sk);
+    if (!is_internet(sk))
+        return 0;
+    __u64 began_ns = begin_work();
+    data_ready(sk);
+    end_work(began_ns);
+    return 0;
+}
+
+SEC("tp_btf/sk_data_ready")
+int BPF_PROG(wp_data_ready, struct sock *sk)
+{
+    return ready(sk);
 }
 
 SEC("fentry/sock_def_readable")
-int WORK_PROG_IF(wp_data_ready_entry, is_ready_untold, struct sock *sk)
+int BPF_PROG(wp_data_ready_entry, struct sock *sk)
 {
-    return data_ready(sk);
+    return ready(sk);
 }
 
 SEC("tp_btf/inet_sock_set_state")
@@ -479,88 +543,6 @@ int WORK_PROG(wp_retransmit, struct sock *sk, struct sk_buff *skb)
     if (s)
         send_sock(KIND_SOCK_RETRANSMIT, 0, s->key, cb.end_seq, cb.end_seq - cb.seq);
     return 0;
-}
-
-#define LEAVE_INTERVAL_NS 10000000 /* clocks need no more */
-#define IFF_LOOPBACK 8
-
-/* Data goes to the network for the first time; a retransmission says nothing of when its bytes arrive. */
-static __noinline int segment_out(struct sock *sk, struct sk_buff *skb)
-{
-    if (!sk || !skb)
-        return 0;
-    struct {
-        __be16 source, destination;
-        __be32 seq, ack;
-        __u8 offset, flags;
-    } tcp;
-    unsigned char *header = skb->head + skb->transport_header;
-    if (bpf_probe_read_kernel(&tcp, sizeof(tcp), header))
-        return 0;
-    __u32 headers = (__u32)(header - skb->data) + (tcp.offset >> 4) * 4;
-    if (headers >= skb->len)
-        return 0;
-    struct socket *s = known_socket(sk);
-    if (!s)
-        return 0;
-    forget_positions(s, sk);
-    __u32 end = bpf_ntohl(tcp.seq) + skb->len - headers;
-    if (s->has_left && (__s32)(end - s->left_end) <= 0)
-        return 0;
-    s->left_end = end;
-    s->has_left = 1;
-    __u64 now = bpf_ktime_get_ns();
-    if (now - s->left_ns < LEAVE_INTERVAL_NS)
-        return 0;
-    s->left_ns = now;
-    send_sock(KIND_SOCK_LEAVE, 0, s->key, end, 0);
-    return 0;
-}
-
-static __noinline int datagram_out(struct sock *sk, struct sk_buff *skb)
-{
-    struct headers headers;
-    struct socket *s = sk && skb && name_datagram(skb, &headers) ? known_socket(sk) : 0;
-    if (s)
-        send_sock(KIND_SOCK_SEND, 1, s->key, headers.key, skb->len); /* WP_SOCK_DATAGRAM */
-    return 0;
-}
-
-static __noinline int connecting_out(struct sock *sk)
-{
-    struct socket *s = sk ? known_socket(sk) : 0;
-    if (s && !s->has_connecting) {
-        s->has_connecting = 1;
-        send_sock_whole(KIND_SOCK_STATE, s->key, 0, 7, TCP_SYN_SENT); /* from TCP_CLOSE */
-    }
-    return 0;
-}
-
-/* May there be something to report of a packet that leaves? Other programs report data that stays on this host. */
-static __always_inline bool is_leaving(const struct sk_buff *skb)
-{
-    const struct sock *sk = skb->sk;
-    __u8 state = sk ? sk->__sk_common.skc_state : TCP_NEW_SYN_RECV;
-    if (state == TCP_NEW_SYN_RECV || state == TCP_TIME_WAIT) /* no whole socket */
-        return false;
-    if (!is_tcp(sk) || state == TCP_SYN_SENT)
-        return true;
-    const struct net_device *dev = skb->dev;
-    return dev && !(dev->flags & IFF_LOOPBACK);
-}
-
-/* A packet leaves, usually in the sender's context: datagrams, and the first segment of a connection being made. */
-SEC("tp_btf/net_dev_queue")
-int WORK_PROG_IF(wp_packet_out, is_leaving, struct sk_buff *skb)
-{
-    struct sock *sk = skb->sk;
-    if (!sk || is_between_windows() || !is_inet(sk))
-        return 0;
-    if (sk->sk_protocol == IPPROTO_UDP)
-        return datagram_out(sk, skb);
-    if (!is_tcp(sk))
-        return 0;
-    return sk->__sk_common.skc_state == TCP_SYN_SENT ? connecting_out(sk) : segment_out(sk, skb);
 }
 
 #endif

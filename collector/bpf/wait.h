@@ -314,21 +314,29 @@ static __always_inline __u64 path_key(struct known_file *k, struct file *file, s
     return key;
 }
 
-/* The key of a file, by what is remembered (`which` 0: in a switch, 1: in a waking). */
-static __noinline __u64 file_key(struct known_file *k, struct file *file, struct task_struct *task, __u32 which)
+static __noinline __u64 new_file_key(
+    struct known_file *k, struct file *file, struct inode *inode, struct task_struct *task, __u32 which)
 {
-    struct inode *inode = GET(file, file, f_inode);
-    if (!k || !inode)
+    if (!k || !file || !inode)
         return 0;
-    if (k->file == (__u64)(unsigned long)file && k->inode == (__u64)(unsigned long)inode && k->key &&
-        k->check == check_of(k, file, inode))
-        return k->key;
     k->file = (__u64)(unsigned long)file;
     k->inode = (__u64)(unsigned long)inode;
     k->key =
         (GET(inode, inode, i_mode) & S_IFMT) == S_IFSOCK ? socket_key(k, file, task, which) : path_key(k, file, inode);
     k->check = check_of(k, file, inode);
     return k->key;
+}
+
+/* The key of a file, by what is remembered (`which` 0: in a switch, 1: in a waking). */
+static __always_inline __u64 file_key(struct known_file *k, struct file *file, struct task_struct *task, __u32 which)
+{
+    struct inode *inode = GET(file, file, f_inode);
+    if (!k || !inode)
+        return 0;
+    if (likely(k->file == (__u64)(unsigned long)file && k->inode == (__u64)(unsigned long)inode && k->key &&
+            k->check == check_of(k, file, inode)))
+        return k->key;
+    return new_file_key(k, file, inode, task, which);
 }
 
 /* The key of an internet socket that brought a message, by what is remembered of the last one. */
@@ -463,6 +471,21 @@ static __always_inline __u64 ready_of_many(const struct wp_record *waking, struc
     return file ? file_key(ready_file(number_of(&context->places[0], file)), file, waker, 1) : 0;
 }
 
+/* The file that was added last to what is ready in the epoll that a thread sleeps in. */
+static __always_inline struct file *last_ready(const struct waits *w)
+{
+    if (!w->eventpoll || !bpf_core_type_exists(struct eventpoll))
+        return 0;
+    struct eventpoll *poll = (struct eventpoll *)w->eventpoll;
+    struct list_head *last = GET(eventpoll, poll, rdllist.prev), *head = &poll->rdllist;
+    if (!last || last == head)
+        return 0;
+    struct epitem *none = 0;
+    struct epitem *item = (struct epitem *)((__u64)(unsigned long)last -
+        __builtin_preserve_field_info(none->rdllink, BPF_FIELD_BYTE_OFFSET));
+    return GET(epitem, item, ffd.file);
+}
+
 /* What was ready when `woken` is woken in epoll_wait, in poll or select of several; 0: nothing that is known. Of an
  * epoll the last one that was added has caused the waking. */
 static __always_inline __u64 ready_of(
@@ -480,16 +503,7 @@ static __always_inline __u64 ready_of(
         return 0;
     if (is_of_many)
         return ready_of_many(waking, context);
-    if (!w->eventpoll)
-        return 0;
-    struct eventpoll *poll = (struct eventpoll *)w->eventpoll;
-    struct list_head *last = GET(eventpoll, poll, rdllist.prev), *head = &poll->rdllist;
-    if (!last || last == head)
-        return 0;
-    struct epitem *none = 0;
-    struct epitem *item = (struct epitem *)((__u64)(unsigned long)last -
-        __builtin_preserve_field_info(none->rdllink, BPF_FIELD_BYTE_OFFSET));
-    struct file *file = GET(epitem, item, ffd.file);
+    struct file *file = last_ready(w);
     return file ? file_key(ready_file(number_of(&context->places[0], file)), file, current_task(), 1) : 0;
 }
 

@@ -2,6 +2,7 @@
 /* Every program of the collector; which of them are loaded is decided by what the running kernel has. */
 #include "block.h"
 #include "cause.h"
+#include "leave.h"
 #include "sched.h"
 #include "sock.h"
 

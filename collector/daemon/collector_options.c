@@ -141,8 +141,8 @@ static const struct argp_option option_table[] = {
         0},
     {"log-level", KEY_LOG, "LEVEL", 0, "error, warn, info or debug (default info)", 0},
     {"ring-size", KEY_RING, "BYTES", 0,
-        "size of the ring between kernel and collector, a power of two (default 16777216); the buffers of all CPUs "
-        "together take as much again",
+        "size of the ring between kernel and collector, a power of two (default 16777216, below 8 CPUs 8388608); "
+        "the buffers of all CPUs together take as much again at most",
         0},
     {"replay-speed", KEY_SPEED, "SPEED", 0, "speed at which a capture is replayed: recorded or fast (default fast)", 0},
     {"test-clock", KEY_TEST_CLOCK, "OFFSET_MS[,PPM[,AFTER_S:STEP_MS]]", OPTION_HIDDEN,

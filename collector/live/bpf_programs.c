@@ -24,6 +24,7 @@
     (UINT32_MAX >> 8) /* the most that old kernels allow; one that does not suffice is an error to them */
 #define KERNEL_LOG_END 1500u
 #define LINKS 64u
+#define LICENSE "Dual BSD/GPL" /* of the programs */
 #define BUFFER_SLOTS_LEAST 512u
 #define BUFFER_SLOTS_MOST 16384u /* 1 MiB a CPU, which its cache holds; what does not fit goes through the ring */
 #define PHASE_SWITCHES 2         /* of attaching: the last */
@@ -120,7 +121,10 @@ static int choose(struct wp_programs *p, const char *left_out, bool says_choices
         log_choice(p, wp_probe_fact(probe, i));
     p->object->rodata->wp_unwinds = wp_probe_wants(probe, "unwind/maple_tree");
     p->object->rodata->wp_reads_local =
-        wp_probe_wants(probe, "fexit/unix_stream_recvmsg") || wp_probe_wants(probe, "raw_tp/sock_recv_length");
+        wp_probe_wants(probe, "fexit/unix_stream_recvmsg") || wp_probe_wants(probe, "tp_btf/sock_recv_length");
+    p->object->rodata->wp_reads_any = !wp_probe_wants(probe, "tp_btf/tcp_rcv_space_adjust");
+    p->object->rodata->wp_ready_arrives = wp_probe_wants(probe, "tp_btf/tcp_sendmsg_locked") &&
+        !wp_probe_wants(probe, "tp_btf/tcp_probe") && !wp_probe_wants(probe, "fentry/tcp_rcv_established");
     p->object->rodata->wp_follows_work = wp_probe_wants(probe, "tp_btf/workqueue_queue_work");
     set_offsets(p);
     p->object->rodata->wp_times_softirqs = wp_probe_wants(probe, "tp_btf/softirq_exit");
@@ -183,10 +187,11 @@ static void set_options(struct wp_programs *p, const struct wp_source_bpf_option
         bpf_map__set_max_entries(p->object->maps.chosen, 1);
     p->object->rodata->wp_interps = p->object->rodata->wp_unwinds && !options->is_native_only;
     p->object->data->wp_wants_cmdline = options->wants_cmdline;
-    if (options->ring_bytes) {
-        bpf_map__set_max_entries(p->object->maps.ring, options->ring_bytes);
-        p->object->rodata->wp_wake_bytes = options->ring_bytes / 16;
-    }
+    uint32_t ring_bytes = options->ring_bytes;
+    if (!ring_bytes)
+        ring_bytes = bpf_map__max_entries(p->object->maps.ring) / (p->cpus < WHOLE_CPUS ? 2 : 1);
+    bpf_map__set_max_entries(p->object->maps.ring, ring_bytes);
+    p->object->rodata->wp_wake_bytes = ring_bytes / 16;
     size_buffers(p);
     size_memory(p);
 }
@@ -308,10 +313,11 @@ int wp_programs_load(struct wp_programs **programs, const struct wp_source_bpf_o
     p->cpus = (unsigned)libbpf_num_possible_cpus();
     libbpf_set_print(NULL); /* it would write to stderr */
     libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
-    wp_parallel_load_open(&p->largest, "Dual BSD/GPL");
+    wp_parallel_load_open(&p->largest, LICENSE, true);
     int rc = choose_and_load(p, options, true, err);
     if (rc == -EAGAIN && p->largest.is_started) { /* load_object's, and nobody else's */
         close_object(p);
+        wp_parallel_load_open(&p->largest, LICENSE, false);
         rc = choose_and_load(p, options, false, err);
     }
     if (!rc && options->filter_pid) {
@@ -325,6 +331,9 @@ int wp_programs_load(struct wp_programs **programs, const struct wp_source_bpf_o
         wp_programs_destroy(p);
         return rc;
     }
+    wp_probe_drop_types(p->probe);
+    free(p->kernel_log);
+    p->kernel_log = NULL;
     *programs = p;
     return 0;
 }

@@ -115,7 +115,7 @@ static int prepare(struct bpf_program *program, struct bpf_prog_load_opts *optio
         return rc;
     wp_program_marks_put(
         target->types, (struct bpf_insn *)(uintptr_t)bpf_program__insns(program), bpf_program__insn_cnt(program));
-    if (!is_large(program) || options->fd_array ||
+    if (target->is_alone || !is_large(program) || options->fd_array ||
         target->work) /* libbpf frees that when it has loaded its last program */
         return 0;
     struct wp_parallel_work *work = make_work(target, program, options);
@@ -134,7 +134,7 @@ static void keep_list(void)
     libbpf_register_prog_handler("wakepath/none", BPF_PROG_TYPE_UNSPEC, 0, NULL);
 }
 
-void wp_parallel_load_open(struct wp_parallel_load *load, const char *license)
+void wp_parallel_load_open(struct wp_parallel_load *load, const char *license, bool has_threads)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT; /* as the list, the process' */
     pthread_once(&once, keep_list);
@@ -146,6 +146,7 @@ void wp_parallel_load_open(struct wp_parallel_load *load, const char *license)
         char section[NAME_ROOM];
         snprintf(section, sizeof(section), "%s+", hook->section);
         target->license = license;
+        target->is_alone = !has_threads;
         target->hook = hook;
         /* Of what it knows to be attached to a type libbpf reads all of the kernel's. */
         target->handler = libbpf_register_prog_handler(

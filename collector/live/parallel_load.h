@@ -23,6 +23,7 @@ struct wp_parallel_target {
     const char *license;               /* borrowed */
     const struct hook *hook;           /* what kind of program */
     const struct wp_kernel_btf *types; /* borrowed */
+    bool is_alone;                     /* no thread is started */
     int handler;                       /* libbpf's number; -1: none */
     struct wp_parallel_work *work;
 };
@@ -35,8 +36,9 @@ struct wp_parallel_load {
 /* Takes over the programs of objects that are opened from now on: puts the kernel's numbers in
  * (collector/live/program_marks.h), and what each is attached to. bpf_program__attach knows nothing of them then:
  * bpf_program__attach_trace, _raw_tracepoint, _iter and _perf_event are their ways. A libbpf without handlers leaves
- * the marks in, which the kernel refuses; without memory for a thread a program is loaded in its turn. */
-void wp_parallel_load_open(struct wp_parallel_load *load, const char *license);
+ * the marks in, which the kernel refuses; without memory for a thread, or `has_threads`, a program is loaded in its
+ * turn. */
+void wp_parallel_load_open(struct wp_parallel_load *load, const char *license, bool has_threads);
 /* What hooks and marks are found in; they stay until it is loaded. */
 void wp_parallel_load_set_types(struct wp_parallel_load *load, const struct wp_kernel_btf *types);
 /* After bpf_object__load, whether it failed or not: waits for the threads. 0, and the descriptors of libbpf's programs

@@ -57,12 +57,16 @@ static const struct fact facts[] = {
         {"tp_btf/tcp_sendmsg_locked", "tp_btf/sock_send_length", "fexit/tcp_sendmsg fexit/tcp_sendpage",
             "fexit/tcp_sendmsg"},
         "messages are not followed to other hosts"},
-    {"TCP bytes arrived", {"tp_btf/tcp_probe", "fentry/tcp_rcv_established"},
+    {"TCP bytes arrived",
+        {"tp_btf/sk_data_ready tp_btf/tcp_sendmsg_locked", "tp_btf/tcp_probe", "fentry/tcp_rcv_established"},
         "messages are not followed to other hosts"},
-    {"TCP bytes read", {"tp_btf/tcp_rcv_space_adjust"}, "arrived is taken for read"},
+    {"TCP bytes read",
+        {"tp_btf/tcp_rcv_space_adjust fexit/unix_stream_recvmsg", "tp_btf/sock_recv_length",
+            "tp_btf/tcp_rcv_space_adjust"},
+        "arrived is taken for read"},
     {"wakings by a message", {"tp_btf/sk_data_ready", "fentry/sock_def_readable"},
         "the last arrival on the processor in this interrupt; datagrams do not arrive"},
-    {"turns of unix streams", {"fexit/unix_stream_recvmsg", "raw_tp/sock_recv_length"},
+    {"turns of unix streams", {"fexit/unix_stream_recvmsg", "tp_btf/sock_recv_length"},
         "when a server turned to another client is told by whom it woke"},
     {"connections", {"tp_btf/inet_sock_set_state"}, "known by their first message; no time of connecting"},
     {"TCP retransmissions", {"tp_btf/tcp_retransmit_skb"}, "not counted"},
@@ -459,6 +463,12 @@ void wp_probe_destroy(struct wp_probe *p)
         return;
     wp_kernel_btf_destroy(p->types);
     free(p);
+}
+
+void wp_probe_drop_types(struct wp_probe *p)
+{
+    wp_kernel_btf_destroy(p->types);
+    p->types = NULL;
 }
 
 unsigned wp_probe_count(const struct wp_probe *p)

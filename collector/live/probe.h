@@ -66,6 +66,8 @@ const struct wp_probe_choice *wp_probe_used(const struct wp_probe_fact *fact);
 bool wp_probe_wants(const struct wp_probe *probe, const char *section);
 /* What it has looked at; borrowed. */
 const struct wp_kernel_btf *wp_probe_types(const struct wp_probe *probe);
+/* Frees them, some megabytes: what follows from them is known; the offsets below are not any more. */
+void wp_probe_drop_types(struct wp_probe *probe);
 /* Where __preempt_count is from a processor's run queue on, in bytes; 0: the kernel does not say. */
 int64_t wp_probe_count_offset(const struct wp_probe *probe);
 /* By what the kernel says of its variables, whatever is to be used. */

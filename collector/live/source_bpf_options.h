@@ -9,7 +9,7 @@ struct wp_error;
 
 struct wp_source_bpf_options {
     uint32_t frequency_hz;                 /* samples a second and CPU; 0: none */
-    uint32_t ring_bytes;                   /* a power of two; 0: 16 MiB */
+    uint32_t ring_bytes;                   /* a power of two; 0: 16 MiB, half of it on few CPUs */
     uint32_t filter_pid;                   /* stacks and samples only of this process and those it starts; 0: of all */
     uint32_t recorder_pid, aggregator_pid; /* no stacks and no samples of these, nor of the collector; 0: none */
     uint32_t netns_inum;                   /* only threads and sockets of this network namespace; 0: all */

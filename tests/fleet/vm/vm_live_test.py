@@ -14,15 +14,20 @@ REQUESTS, SLEEP_S = 60, 0.05
 LONG = bool(os.environ.get("WP_LONG")) # tests/more.sh long: all kernels, and all that is to be done without
 # Of the live source's tests, the others need a machine that is faster or has more files; and what is to be done without.
 FACTS = [("", "block chains_are_whole lives pipe_wakes_by_its_writer poll_that_times_out_is_not_deliberate "
-          "reads_are_what_was_taken renames sendfile sends_are_what_was_handed_over sleep tcp udp what_is_waited_for"),
+          "reads_are_what_was_taken renames room sendfile sends_are_what_was_handed_over sleep tcp udp what_is_waited_for"),
          ("tp_btf/tcp_probe tp_btf/block_rq_insert", "tcp block"),
          ("fentry/sock_def_readable", "tcp sleep"), # the last arrival stands in
          ("offset/kstat offset/softnet_data", "sleep tcp udp"),
          ("offset/kstat variable/__preempt_count", "sleep tcp udp"),
          ("unwind/maple_tree", "sleep lives")]
-LIVES = {"lives", "renames"} # of them, in a file of their own
+PARTS = {"lives": {"lives", "renames"}, "messages": {"reads_are_what_was_taken", "sendfile", "sends_are_what_was_handed_over", "tcp", "udp", "room"}}
 CLOCKS = {"h1": 3 * 3600, "h2": -500} # neither is right; what events are stamped with begins at each one's boot
 UNIT = "bpf perfmon sys_ptrace dac_read_search syslog sys_admin".split() # what deploy/systemd gives
+
+
+def part_of(name):
+    """Of the live source's tests, the file that has it."""
+    return next((part for part, names in PARTS.items() if name in names), "facts")
 
 
 def missing(why):
@@ -47,7 +52,7 @@ def make_image(kernel, folder):
     image.program(BIN + "/facts_dump", "/bin/facts_dump")
     for program in ("sleep", "gzip", "md5sum", "head", "taskset", "setpriv"): # of their own, not a name of busybox
         image.program(shutil.which(program), "/bin/" + program)
-    for test in ("live_facts_test.py", "live_lives_test.py"):
+    for test in ("live_facts_test.py", "live_lives_test.py", "live_messages_test.py"):
         image.add(os.path.dirname(os.path.dirname(HERE_PATH)) + "/collector/" + test, "/" + test)
     for truth in ("unseen.py", "kernel_waits.py", "memory_waits.py", "runnable.py"):
         image.add(os.path.dirname(os.path.dirname(HERE_PATH)) + "/truth/" + truth, "/" + truth)
@@ -94,8 +99,8 @@ class TwoKernels(unittest.TestCase):
         self.assertRegex(said[-1], "no BTF.*--source perf-script:FILE")
 
     def test_4_the_facts_are_true_on_this_kernel(self):
-        runs = [(left_out, test, [name for name in names.split() if (name in LIVES) == (test == "lives")])
-                for left_out, names in FACTS[:None if LONG else 2] for test in ("facts", "lives")]
+        runs = [(left_out, test, [name for name in names.split() if part_of(name) == test])
+                for left_out, names in FACTS[:None if LONG else 2] for test in ("facts", *PARTS)]
         for left_out, test, names in runs:
             with self.subTest(left_out=left_out, test=test):
                 if not names:
