@@ -73,19 +73,23 @@ struct wp_perl_offsets {
 struct wp_v8_offsets {
     wp_u16 function_first, function_last; /* types: of functions, ... */
     wp_u16 shared, code, bytecode, script, scope;
-    wp_u8 function_shared, function_code;  /* in a function */
-    wp_u8 code_start, code_size;           /* in a code object: its instructions, and how many bytes */
+    wp_u8 function_shared, function_code; /* in a function; its code, or its number in the table of all code */
+    wp_u8 shared_name, shared_script;     /* in what all closures of a function share */
+    wp_u8 code_start, code_size;          /* in a code object: its instructions, and how many bytes */
+    wp_u8 code_flags;
+    wp_u8 scope_first;                     /* in the description of a function's scope: its first variable */
     wp_u8 code_positions, code_deopt;      /* tables */
+    wp_u8 deopt_literals, deopt_inlinings; /* in the table for what compiled code was made of */
     wp_u8 bytecode_positions, bytecode_at; /* in an array of bytecode */
     wp_u8 baseline;                        /* kind of code of Sparkplug; those above it are optimised */
     wp_u8 is_apart;                        /* instructions lie elsewhere: code_start has their address */
+    wp_u32 table;                          /* of all code, in what `runtime` leads to; 0: a function has its own */
 };
 
 /* Value of the map interp_files. Addresses are as if the file began at 0: base is where its offset 0 would be. */
 struct wp_interp_file {
     /* _PyRuntime; where a thread has ruby_current_ec; PHP's innermost frame; PL_thr_key; CodeCache::_heaps; V8's
-     * version
-     */
+     * version, or IsolateGroup::default_isolate_group_ */
     wp_u64 runtime;
     wp_u64 code_type;        /* the variable PyCode_Type */
     wp_u64 loop, loop_end;   /* the function that runs bytecode */

@@ -24,12 +24,9 @@ enum { V8_SEQUENCE, V8_JOINED, V8_EXTERNAL, V8_SLICED, V8_THIN = 5 };
 #define V8_SCRIPT_ID 64
 /* In the description of a function's scope: how many variables, then their names and places, then the name. */
 #define V8_SCOPE_LOCALS 24
-#define V8_SCOPE_FIRST 32
 #define V8_SCOPE_INLINE 75u /* fewer names are in it; else it has a table of them */
 /* In the table for what compiled code was made of. */
 #define V8_DEOPT_INLINED 24
-#define V8_DEOPT_LITERALS 32
-#define V8_DEOPT_INLININGS 72
 
 struct v8_text {
     __u64 at;
@@ -119,7 +116,8 @@ static __always_inline struct interp_text read_v8_joined(struct interp_sending *
     return rest;
 }
 
-static __always_inline struct interp_text read_v8_name(struct interp_sending *s, __u64 name, bool is_scope)
+static __always_inline struct interp_text read_v8_name(
+    struct interp_sending *s, const struct wp_v8_offsets *at, __u64 name, bool is_scope)
 {
     if (!name || v8_number(name) != ~0ull)
         return (struct interp_text){.unit = 1};
@@ -128,8 +126,8 @@ static __always_inline struct interp_text read_v8_name(struct interp_sending *s,
     __u64 locals = v8_number(v8_word(name, V8_SCOPE_LOCALS)), *words = s->words;
     if (locals > 65536)
         return (struct interp_text){};
-    __u64 at = name - V8_TAG + V8_SCOPE_FIRST + 8 * (locals < V8_SCOPE_INLINE ? 2 * locals : locals + 1);
-    if (!read_user(words, 40, at))
+    __u64 first_at = name - V8_TAG + at->scope_first + 8 * (locals < V8_SCOPE_INLINE ? 2 * locals : locals + 1);
+    if (!read_user(words, 40, first_at))
         return (struct interp_text){};
     __u64 first = v8_type(words[0]) < V8_STRINGS ? words[0] : words[1];
     __u64 inferred = first == words[0] ? words[2] : words[3];
@@ -166,13 +164,13 @@ __noinline int fill_v8_shared(struct interp_sending *s, const struct wp_v8_offse
 {
     if (!s || !at)
         return 0;
-    __u64 script = v8_word(shared, V8_SHARED_SCRIPT), name = v8_word(shared, V8_SHARED_NAME);
+    __u64 script = v8_word(shared, at->shared_script), name = v8_word(shared, at->shared_name);
     __u64 data = v8_word(shared, V8_SHARED_DATA);
     bool has_script = v8_type(script) == at->script;
     struct wp_v8_head *head = v8_head(s, WP_V8_SHARED, has_script ? script : 0);
     if (has_script)
         head->first = (__u32)(v8_word(script, V8_SCRIPT_LINE) >> 32);
-    struct interp_text text = read_v8_name(s, name, v8_type(name) == at->scope);
+    struct interp_text text = read_v8_name(s, at, name, v8_type(name) == at->scope);
     struct interp_text file = {.unit = WP_INTERP_UTF8}; /* a script that was made while it ran has none */
     __u64 path = has_script ? v8_word(script, V8_SCRIPT_NAME) : 0;
     if (has_script && v8_type(path) - V8_STRINGS > 0xffff)
@@ -210,9 +208,10 @@ __noinline int fill_v8_baseline(struct interp_sending *s, const struct wp_v8_off
 }
 
 /* The functions that were inlined are sent next. They, too, may be moved while the code is not. */
-static __always_inline __u64 read_v8_inlined(struct interp_sending *s, __u64 deopt, __u64 print)
+static __always_inline __u64 read_v8_inlined(
+    struct interp_sending *s, const struct wp_v8_offsets *at, __u64 deopt, __u64 print)
 {
-    __u64 count = v8_number(v8_word(deopt, V8_DEOPT_INLINED)), literals = v8_word(deopt, V8_DEOPT_LITERALS);
+    __u64 count = v8_number(v8_word(deopt, V8_DEOPT_INLINED)), literals = v8_word(deopt, at->deopt_literals);
     __builtin_memset(&s->v8.queue[1], 0, 8 * WP_V8_INLINED);
     if (count > WP_V8_INLINED)
         count = 0;
@@ -235,7 +234,7 @@ __noinline int fill_v8_optimised(struct interp_sending *s, const struct wp_v8_of
     __u64 deopt = v8_word(code, at->code_deopt);
     head->first = s->v8.queued - 1;
     __builtin_memcpy(lines + WP_V8_HEAD, &s->v8.queue[1], 8 * WP_V8_INLINED);
-    head->second = read_v8_table(v8_word(deopt, V8_DEOPT_INLININGS), lines + WP_V8_HEAD + 8 * WP_V8_INLINED,
+    head->second = read_v8_table(v8_word(deopt, at->deopt_inlinings), lines + WP_V8_HEAD + 8 * WP_V8_INLINED,
                        16 * WP_V8_INLININGS) /
         16;
     head->third = read_v8_table(
@@ -306,7 +305,7 @@ static __always_inline long send_v8_shared(struct interp_sending_context *contex
     struct interp_code_key key = {.code = shared - V8_TAG, .tgid = context->process->tgid};
     if (v8_type(shared) != at->shared)
         return 0;
-    __u64 script = v8_word(shared, V8_SHARED_SCRIPT), print = v8_print_shared(shared);
+    __u64 script = v8_word(shared, at->shared_script), print = v8_print_shared(at, shared);
     s->v8.script = v8_type(script) == at->script ? script : 0;
     s->v8.piece = 0;
     int end = begin_v8_code(context, &key, print);
@@ -326,11 +325,11 @@ static __always_inline long send_v8_compiled(struct interp_sending_context *cont
     s->v8.queue[0] = owner;
     s->v8.queued = 1;
     s->v8.next = 0;
-    if (!read_user(&flags, 4, code - V8_TAG + V8_CODE_FLAGS))
+    if (!read_user(&flags, 4, code - V8_TAG + at->code_flags))
         return 0;
     bool is_baseline = (flags & V8_CODE_KIND) == at->baseline;
     if (!is_baseline)
-        print = read_v8_inlined(s, v8_word(code, at->code_deopt), print);
+        print = read_v8_inlined(s, at, v8_word(code, at->code_deopt), print);
     int end = begin_v8_code(context, &key, print);
     if (end != CODE_SEND)
         return end == CODE_STOP;

@@ -156,6 +156,23 @@ static __always_inline struct vm_area_struct *find_area(struct mm_struct *mm, __
     return 0;
 }
 
+/* Where offset 0 of a file is that is mapped at so many bytes in front of it. Of the program it is told by its first
+ * code: V8 maps a part of that once more, elsewhere. Not static: the verifier walks it once. */
+__noinline __u64 base_of(__u64 inode, __u64 base, __u32 which)
+{
+    struct mm_struct *mm = BPF_CORE_READ(current_task(), mm);
+    struct vm_area_struct *first = mm ? find_area(mm, BPF_CORE_READ(mm, start_code), which & 1) : 0;
+    if (!first || inode != (__u64)(unsigned long)BPF_CORE_READ(first, vm_file, f_inode))
+        return base;
+    return BPF_CORE_READ(first, vm_start) - (BPF_CORE_READ(first, vm_pgoff) << 12);
+}
+
+static __always_inline __u64 file_base(struct vm_area_struct *area, __u32 which)
+{
+    __u64 base = BPF_CORE_READ(area, vm_start) - (BPF_CORE_READ(area, vm_pgoff) << 12);
+    return base_of((__u64)(unsigned long)BPF_CORE_READ(area, vm_file, f_inode), base, which);
+}
+
 static __always_inline struct space *space_of(struct task_struct *task)
 {
     __u64 key = address_of(&task->mm);
@@ -212,7 +229,7 @@ static __always_inline bool area_of(struct space *space, __u64 address, __u32 wh
         found.file_offset = BPF_CORE_READ(vma, vm_pgoff) << 12;
         found.object = file_number(BPF_CORE_READ(vma, vm_file), space->tgid, found.start);
         if (wp_interps && found.object != WP_UNWIND_UNKNOWN)
-            bind_interp(BPF_CORE_READ(vma, vm_file, f_inode), found.start - found.file_offset, which);
+            bind_interp(BPF_CORE_READ(vma, vm_file, f_inode), file_base(vma, which), which);
     }
     *area = found;
     *out = found;

@@ -18,6 +18,7 @@ enum {
     TYPE_CODE,
     TYPE_BYTECODE,
     BYTECODE_AT,
+    TABLE,
     WANTED
 };
 
@@ -32,6 +33,7 @@ static const char *const names[WANTED] = {
     [TYPE_CODE] = "v8dbg_type_Code__CODE_TYPE",
     [TYPE_BYTECODE] = "v8dbg_type_BytecodeArray__BYTECODE_ARRAY_TYPE",
     [BYTECODE_AT] = "v8dbg_class_BytecodeArray__data__uintptr_t",
+    [TABLE] = "_ZN2v88internal17ExternalReference25js_dispatch_table_addressEv",
 };
 
 static const struct known {
@@ -48,6 +50,12 @@ static const struct known {
             .scope = 256,
             .function_shared = 24,
             .function_code = 48,
+            .shared_name = 16,
+            .shared_script = 32,
+            .code_flags = 48,
+            .scope_first = 32,
+            .deopt_literals = 32,
+            .deopt_inlinings = 72,
             .code_start = 128,
             .code_size = 40,
             .code_positions = 24,
@@ -65,6 +73,12 @@ static const struct known {
             .scope = 261,
             .function_shared = 24,
             .function_code = 48,
+            .shared_name = 16,
+            .shared_script = 32,
+            .code_flags = 48,
+            .scope_first = 32,
+            .deopt_literals = 32,
+            .deopt_inlinings = 72,
             .code_start = 40,
             .code_size = 56,
             .code_positions = 24,
@@ -83,6 +97,12 @@ static const struct known {
             .scope = 272,
             .function_shared = 32,
             .function_code = 24,
+            .shared_name = 16,
+            .shared_script = 32,
+            .code_flags = 48,
+            .scope_first = 32,
+            .deopt_literals = 32,
+            .deopt_inlinings = 72,
             .code_start = 40,
             .code_size = 52,
             .code_positions = 16,
@@ -91,6 +111,31 @@ static const struct known {
             .bytecode_at = 64,
             .baseline = 10,
             .is_apart = 1}},
+    {WP_INTERP_VERSION(WP_INTERP_V8, 13, 6),
+        {.function_first = 2065,
+            .function_last = 2081,
+            .shared = 282,
+            .code = 187,
+            .bytecode = 186,
+            .script = 167,
+            .scope = 280,
+            .function_shared = 32,
+            .function_code = 24,
+            .shared_name = 24,
+            .shared_script = 40,
+            .code_flags = 52,
+            .scope_first = 48,
+            .deopt_literals = 40,
+            .deopt_inlinings = 80,
+            .code_start = 40,
+            .code_size = 56,
+            .code_positions = 16,
+            .code_deopt = 8,
+            .bytecode_positions = 24,
+            .bytecode_at = 64,
+            .baseline = 10,
+            .is_apart = 1,
+            .table = 1}},
 };
 
 const struct wp_v8_offsets *wp_v8_offsets(uint32_t version)
@@ -126,6 +171,24 @@ static bool has_bytecodes(
         !memcmp(bytes, wanted->sizes, wanted->count);
 }
 
+/* Where the table of all code is, as the function that gives its address has it: the isolates' group in a variable, and
+ * a place in that. */
+static bool find_table(
+    const struct wp_elf_file *file, const struct wp_interp_symbol *symbol, struct wp_interp_file *out)
+{
+    static const uint8_t load_variable[] = {0x48, 0x8b, 0x05}, load_member[] = {0x48, 0x8b, 0x80}; /* into rax, by it */
+    uint8_t code[14];
+    int32_t distance, place;
+    if (!symbol->address || !wp_interp_image_bytes(file, symbol->address, code, sizeof(code)) ||
+        memcmp(code, load_variable, sizeof(load_variable)) || memcmp(code + 7, load_member, sizeof(load_member)))
+        return false;
+    memcpy(&distance, code + 3, sizeof(distance));
+    memcpy(&place, code + 10, sizeof(place));
+    out->runtime = symbol->address + 7 + (uint64_t)(int64_t)distance;
+    out->v8.table = (uint32_t)place;
+    return place > 0;
+}
+
 int wp_v8_file_read(const struct wp_elf_file *file, struct wp_interp_file *out, uint32_t *version, struct wp_error *err)
 {
     struct wp_interp_symbol found[WANTED];
@@ -142,6 +205,9 @@ int wp_v8_file_read(const struct wp_elf_file *file, struct wp_interp_file *out, 
         !has_bytecodes(file, &found[SIZES], wp_v8_bytecodes(*version)) ||
         !wp_interp_image_shift(file, found[CODE].address, &shift))
         return wp_error_set(err, -ENOTSUP, "V8 %u.%u, or this build of it, is not known", major, minor);
-    *out = (struct wp_interp_file){.runtime = found[MAJOR].address + shift, .v8 = *at, .version = *version};
+    *out = (struct wp_interp_file){.runtime = found[MAJOR].address, .v8 = *at, .version = *version};
+    if (at->table && !find_table(file, &found[TABLE], out))
+        return wp_error_set(err, -ENOTSUP, "where this V8 %u.%u has its code is not known", major, minor);
+    out->runtime += shift;
     return 0;
 }

@@ -8,7 +8,7 @@
 #include "collector/bpf/interp_row.h"
 #include "collector/elf/elf_file.h"
 
-/* Of 10.2, 11.3, 12.4 (Node.js 18, 20, 22); NULL: not of that version. */
+/* Of 10.2, 11.3, 12.4, 13.6 (Node.js 18, 20, 22, 24); NULL: not of that version. */
 const struct wp_v8_offsets *wp_v8_offsets(uint32_t version);
 /* As wp_interp_languages_read. */
 int wp_v8_file_read(

