@@ -202,17 +202,26 @@ static uint32_t silent_socket(const struct wp_wait *wait)
     return is_due ? (uint32_t)slice->cause_a : 0;
 }
 
+/* The answer came all the same, to another thread of a pool, and nobody had asked again: the timer was for something
+ * else. */
+static bool is_answered(const struct wp_explainer *x, const struct wp_wait *wait)
+{
+    return silent_socket(wait) &&
+        wp_messages_answered(
+            &x->timeline->messages, silent_socket(wait) - 1, wait->slice->wake_ns, wp_explain_horizon(x));
+}
+
 static void by_timer(struct wp_explainer *x, const struct wp_wait *wait, uint64_t from, uint64_t to)
 {
     if (wait->is_kernel)
         wp_wait_labelled(x, wait, &(struct wp_wait_label){WP_STYLE_WAIT, "kernel:timer", WP_KERNEL_BLOCK}, from, to);
-    else if (silent_socket(wait) && !is_throttled(x, wait->slice))
+    else if (silent_socket(wait) && !is_throttled(x, wait->slice) && !is_answered(x, wait))
         wp_wait_on_silence(x, wait, silent_socket(wait) - 1, from, to);
     else
         wp_wait_emit(x, wait, wait->node,
-            is_throttled(x, wait->slice)     ? WP_KERNEL_BLOCK
-                : is_deliberate(wait->slice) ? WP_DELIBERATE_SLEEP
-                                             : WP_TIMEOUT,
+            is_throttled(x, wait->slice)                             ? WP_KERNEL_BLOCK
+                : is_deliberate(wait->slice) || is_answered(x, wait) ? WP_DELIBERATE_SLEEP
+                                                                     : WP_TIMEOUT,
             from, to);
 }
 
@@ -390,14 +399,15 @@ static uint64_t start_of(const struct wp_explainer *x, const struct wp_thread *t
     return may_join ? wp_explain_defacto_start(x, thread, ordinal) : wp_thread_slice(thread, ordinal)->out_ns;
 }
 
-/* Of a sleep of a loop, without what ended the loop. */
+/* Of a sleep of a loop, without what ended the loop: what came after all was not what its timer was for. */
 static enum wp_category alone(const struct wp_wait *wait, const struct wp_slice *slice)
 {
     if (slice->cause != WP_CAUSE_TIMER)
         return WP_UNACCOUNTED;
     if (wait->is_kernel)
         return WP_KERNEL_BLOCK;
-    return is_deliberate(slice) ? WP_DELIBERATE_SLEEP : WP_TIMEOUT;
+    bool is_answered = wait->is_joined && wp_wait_is_choosing(slice);
+    return is_deliberate(slice) || is_answered ? WP_DELIBERATE_SLEEP : WP_TIMEOUT;
 }
 
 /* What a sleep that may be one of a loop waited for, into wait->slice; what came before its end is explained here.

@@ -335,28 +335,26 @@ static void note_answer(
         wp_asked_read(&messages->asked, thread, &answer);
 }
 
-/* What a thread asked of itself, over a connection with both ends in it, it does not wait for. */
-static void forget_own_request(struct wp_messages *messages, const struct wp_event *event, uint32_t thread)
-{
-    uint32_t peer =
-        wp_asked_has_open(&messages->asked, thread, event->time_ns) ? wp_messages_peer(messages, event->d) : 0;
-    if (peer)
-        wp_asked_answer(&messages->asked, thread, peer);
-}
-
-/* A client's thread has asked, or was answered. */
+/* A client's thread has asked, or was answered, or never will be: of a pool of threads one may have asked, and another
+ * one reads. What a thread asked of itself, over a connection with both ends in it, it does not wait for. */
 static void note_asked(
     struct wp_messages *messages, const struct wp_socket *socket, const struct wp_event *event, uint32_t thread)
 {
-    if (event->kind == WP_EVENT_SOCK_RECV) {
+    struct wp_send sent = {0};
+    struct wp_asked *asked = &messages->asked;
+    bool is_read = event->kind == WP_EVENT_SOCK_RECV;
+    bool is_over = event->kind == WP_EVENT_SOCK_STATE && event->c > TCP_ESTABLISHED && event->b != TCP_SYN_SENT;
+    if (is_read)
         note_answer(messages, socket, event, thread);
-        forget_own_request(messages, event, thread);
-    }
+    if (is_read && wp_asked_has_open(asked, thread, event->time_ns) && wp_messages_peer(messages, event->d))
+        wp_asked_answer(asked, thread, wp_messages_peer(messages, event->d));
     if (event->kind == WP_EVENT_SOCK_SEND && !(event->flags & WP_SOCK_FIN) && !is_served(messages, socket, event->d))
-        wp_asked_send(&messages->asked, thread, event->d, event->time_ns);
-    else if (event->kind == WP_EVENT_SOCK_RECV ||
-        (event->kind == WP_EVENT_SOCK_STATE && event->c > TCP_ESTABLISHED && event->b != TCP_SYN_SENT))
-        wp_asked_answer(&messages->asked, thread, event->d);
+        wp_asked_send(asked, thread, event->d, event->time_ns);
+    if (!is_read && !is_over)
+        return;
+    wp_asked_answer(asked, thread, event->d);
+    if (wp_messages_last_send(messages, event->d, event->time_ns, &sent) && sent.thread)
+        wp_asked_answer(asked, sent.thread, event->d);
 }
 
 /* A request, or a datagram; `socket` is NULL for that. */
@@ -572,6 +570,16 @@ uint64_t wp_messages_asked(const struct wp_messages *messages, uint32_t id, uint
     return wp_messages_last_send(messages, id, before_ns, &send) ? send.time_ns
         : connecting_ns < before_ns                              ? connecting_ns
                                                                  : 0;
+}
+
+bool wp_messages_answered(const struct wp_messages *messages, uint32_t id, uint64_t asked_ns, uint64_t until_ns)
+{
+    const struct wp_socket *socket = wp_messages_socket(messages, id);
+    uint64_t i = socket ? receives_after(socket, asked_ns) : 0;
+    struct wp_send send;
+    if (!socket || i == socket->receive_ring.end || receive_at(socket, i)->time_ns > until_ns)
+        return false;
+    return wp_messages_last_send(messages, id, receive_at(socket, i)->time_ns, &send) && send.time_ns <= asked_ns;
 }
 
 bool wp_messages_taken(

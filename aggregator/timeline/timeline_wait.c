@@ -121,15 +121,16 @@ static uint32_t asked_for_another(
         : 0;
 }
 
-/* A timer ended the sleep of a thread that had asked, or of the loop that waits for who has. */
+/* A timer ended the sleep of a thread that had asked, or of the loop that waits for who has. What another thread of its
+ * pool was answered meanwhile is not outstanding any more. */
 static void note_silence(struct wp_timeline *timeline, const struct wp_thread *thread, struct wp_slice *slice)
 {
     uint32_t self = (uint32_t)(thread - timeline->threads);
-    uint32_t due = slice->is_asking ? wp_asked_last(&timeline->messages.asked, self, slice->wake_ns)
+    uint32_t due = slice->is_asking ? wp_asked_last(&timeline->messages.asked, self, slice->out_ns)
                                     : asked_for_another(timeline, thread, slice, slice->wake_ns);
     if (!slice->is_asking && !due)
         return;
-    slice->is_asking = true;
+    slice->is_asking = due != 0;
     slice->cause_a = due;
 }
 

@@ -323,6 +323,23 @@ static void fill_process(struct wp_thread_table *t, struct wp_thread_entry *entr
         judge_cmdline(t, entry, cmdline);
 }
 
+/* Node.js 24 names the main thread of every program so: its file says more. */
+static bool names_no_program(const char *comm)
+{
+    return comm && !strcmp(comm, "MainThread");
+}
+
+static void name_main_thread(struct wp_thread_table *t, struct wp_thread_entry *entry)
+{
+    const char *exe = entry->tid == entry->pid ? wp_dict_writer_text(t->options.dict, entry->exe) : "";
+    const char *slash = strrchr(exe, '/');
+    char comm[16];
+    if (!slash || !names_no_program(wp_dict_writer_text(t->options.dict, entry->comm)))
+        return;
+    snprintf(comm, sizeof(comm), "%.15s", slash + 1);
+    entry->comm = wp_dict_writer_string(t->options.dict, comm);
+}
+
 /* `is_new`: it may be another one than that of whom it comes from. */
 static void set_cgroup(struct wp_thread_table *t, struct wp_thread_entry *entry, uint64_t id, bool is_new)
 {
@@ -363,6 +380,7 @@ static __attribute__((noinline)) uint32_t look_up(
         entry.pid = read_pid(tid);
     entry.comm = wp_dict_writer_string(t->options.dict, comm);
     fill_process(t, &entry);
+    name_main_thread(t, &entry);
     return enter(t, &entry);
 }
 
@@ -386,6 +404,7 @@ uint32_t wp_thread_table_existing(struct wp_thread_table *t, const struct wp_fac
         .flags = fact->thread_flags};
     set_cgroup(t, &entry, fact->cgroup_id, fact->tid == fact->pid);
     fill_process(t, &entry);
+    name_main_thread(t, &entry);
     return enter(t, &entry);
 }
 
@@ -400,6 +419,7 @@ uint32_t wp_thread_table_born(struct wp_thread_table *t, const struct wp_fact *f
     const struct slot *parent = find(t, fact->tid);
     bool is_thread = fact->event.flags & WP_FORK_THREAD;
     if (parent) {
+        entry.comm = names_no_program(fact->other_comm) ? parent->entry.comm : entry.comm;
         entry.exe = parent->entry.exe;
         entry.release = parent->entry.release;
         memcpy(entry.cmdline_matches, parent->entry.cmdline_matches, sizeof(entry.cmdline_matches));
@@ -440,8 +460,10 @@ uint32_t wp_thread_table_exec(struct wp_thread_table *t, const struct wp_fact *f
 
 uint32_t wp_thread_table_rename(struct wp_thread_table *t, uint32_t tid, const char *comm)
 {
-    uint32_t text = wp_dict_writer_string(t->options.dict, comm);
     struct slot *slot = find(t, tid);
+    if (slot && slot->entry.tid == slot->entry.pid && names_no_program(comm))
+        return slot->entry.comm;
+    uint32_t text = wp_dict_writer_string(t->options.dict, comm);
     if (slot) {
         slot->comm_before = slot->entry.comm;
         slot->entry.comm = text;

@@ -108,24 +108,52 @@ static void sum_groups(struct walk *walk)
     }
 }
 
+/* The function that this piece of the group's time ran in; 0: it is none of the group's, or was not sampled. */
+static uint32_t function_run(const struct walk *walk, const struct group *group, const struct wp_cell *cell)
+{
+    uint32_t frame = walk->facts->flame.nodes[cell->node].frame;
+    bool is_of = cell->category == WP_UNDERSTOOD_FUNCTIONS && walk->process[cell->node] == group->process &&
+        (walk->layer[cell->node] < 2) == group->is_base && frame != group->process;
+    return is_of ? wp_code_location_running(walk->facts, cell->node) : 0;
+}
+
+/* Where the program's own code calls that function, most of all; "": it is the program's own, or nobody of it does. */
+static const char *called_from(struct walk *walk, const struct group *group, uint32_t function)
+{
+    const struct wp_flame *flame = &walk->facts->flame;
+    uint32_t most = UINT32_MAX;
+    for (uint32_t i = 0; i < flame->cell_count; i++)
+        if (function_run(walk, group, &flame->cells[i]) == function &&
+            (most == UINT32_MAX || flame->cells[i].ns > flame->cells[most].ns))
+            most = i;
+    if (most == UINT32_MAX)
+        return "";
+    struct wp_code_location location =
+        wp_code_location_at(walk->facts, walk->causes.locations, flame->cells[most].node);
+    if (!location.function || !strcmp(location.function, wp_facts_frame_name(walk->facts, function)))
+        return "";
+    struct wp_pool *pool = &walk->facts->pool;
+    return wp_pool_printf(pool, ", called from %s", wp_code_location_text(pool, &location));
+}
+
 /* The function in which this process ran longest; NULL when none was sampled. */
 static const char *busiest_function(struct walk *walk, const struct group *group)
 {
     const struct wp_flame *flame = &walk->facts->flame;
+    struct wp_pool *pool = &walk->facts->pool;
     uint32_t best = 0;
     memset(walk->function_ns, 0, walk->frame_count * sizeof(*walk->function_ns));
     for (uint32_t i = 0; i < flame->cell_count; i++) {
-        const struct wp_cell *cell = &flame->cells[i];
-        uint32_t frame = flame->nodes[cell->node].frame;
-        if (cell->category != WP_UNDERSTOOD_FUNCTIONS || walk->process[cell->node] != group->process ||
-            (walk->layer[cell->node] < 2) != group->is_base || frame == group->process)
+        uint32_t frame = function_run(walk, group, &flame->cells[i]);
+        if (!frame)
             continue;
-        frame = wp_code_location_running(walk->facts, cell->node);
-        walk->function_ns[frame] += cell->ns;
+        walk->function_ns[frame] += flame->cells[i].ns;
         if (!best || walk->function_ns[frame] > walk->function_ns[best])
             best = frame;
     }
-    return best ? wp_facts_frame_name(walk->facts, best) : NULL;
+    return best ? wp_pool_printf(pool, "%s%s", wp_pool_clip(pool, wp_facts_frame_name(walk->facts, best), 60),
+                      called_from(walk, group, best))
+                : NULL;
 }
 
 static const char *base_name(struct walk *walk)
@@ -147,8 +175,7 @@ static const char *mostly(struct walk *walk, const struct group *group)
     const char *how = group->categories[most] * 10 >= group->ns * 9 ? "which" : "which mostly";
     const char *function = most == WP_UNDERSTOOD_FUNCTIONS ? busiest_function(walk, group) : NULL;
     if (function)
-        return wp_pool_printf(
-            pool, "%s %s, first of all in %s", how, wp_category_doing(most), wp_pool_clip(pool, function, 60));
+        return wp_pool_printf(pool, "%s %s, first of all in %s", how, wp_category_doing(most), function);
     return wp_pool_printf(pool, "%s %s", how, wp_category_doing(most));
 }
 

@@ -461,6 +461,36 @@ static void threads_and_their_names(void **state)
         assert_null(strstr(text(b, id), "worker 7"));
 }
 
+/* Node.js 24 renames its main thread: that is no other program, and neither is its child until it runs one. */
+static void a_main_thread_called_so_is_its_program(void **state)
+{
+    struct bench *b = *state;
+    give(b,
+        &(struct wp_fact){.event = {.time_ns = 1 * MS, .kind = WP_EVENT_EXEC},
+            .tid = 50,
+            .pid = 50,
+            .comm = "node",
+            .exe = "/usr/bin/node"});
+    give(b,
+        &(struct wp_fact){
+            .event = {.time_ns = 2 * MS, .kind = WP_EVENT_RENAME}, .tid = 50, .pid = 50, .comm = "MainThread"});
+    give(b,
+        &(struct wp_fact){.event = {.time_ns = 3 * MS, .kind = WP_EVENT_FORK},
+            .tid = 50,
+            .pid = 50,
+            .other_tid = 60,
+            .other_pid = 60,
+            .other_comm = "MainThread"});
+    give(b,
+        &(struct wp_fact){
+            .event = {.time_ns = 4 * MS, .kind = WP_EVENT_RENAME}, .tid = 50, .pid = 50, .comm = "api worker"});
+    wp_batcher_finish(b->batcher, NULL);
+    const struct wp_event *e = b->taken.events;
+    assert_string_equal(text(b, e[1].c), "node");
+    assert_string_equal(text(b, thread_of(b, e[2].other)->comm), "node");
+    assert_string_equal(text(b, e[3].c), "api worker");
+}
+
 static void an_error_of_the_uplink_ends_it(void **state)
 {
     struct bench *b = *state;
@@ -501,7 +531,7 @@ int main(void)
     const struct CMUnitTest tests[] = {TEST(events_come_in_order), TEST(what_is_late_is_moved_and_counted),
         TEST(a_quiet_host_says_so),
         cmocka_unit_test_setup_teardown(a_long_session_goes_on_in_others, create_renewing, destroy),
-        TEST(stacks_sockets_and_drops), TEST(threads_and_their_names), TEST(the_recorders_own),
-        TEST(an_error_of_the_uplink_ends_it), TEST(many_names)};
+        TEST(stacks_sockets_and_drops), TEST(threads_and_their_names), TEST(a_main_thread_called_so_is_its_program),
+        TEST(the_recorders_own), TEST(an_error_of_the_uplink_ends_it), TEST(many_names)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
