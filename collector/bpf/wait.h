@@ -87,6 +87,12 @@ struct {
     __type(value, struct known_file);
 } ready_files SEC(".maps");
 
+/* The part of an internet socket's description that changes with its memory's next use. */
+static __always_inline __u64 ends_of(__u64 sk)
+{
+    return (__u64)GET(sock, sk, __sk_common.skc_portpair) << 32 | GET(sock, sk, __sk_common.skc_daddr);
+}
+
 #if defined(__TARGET_ARCH_x86)
 
 #define CALL_FUTEX 202
@@ -155,12 +161,6 @@ static __always_inline struct known_file *ready_file(__u64 address)
     __u32 index = mix(0, address) >> 32;
     index &= READY_FILES - 1;
     return bpf_map_lookup_elem(&ready_files, &index);
-}
-
-/* The part of an internet socket's description that changes with its memory's next use. */
-static __always_inline __u64 ends_of(__u64 sk)
-{
-    return (__u64)GET(sock, sk, __sk_common.skc_portpair) << 32 | GET(sock, sk, __sk_common.skc_daddr);
 }
 
 static __always_inline __u64 check_of(const struct known_file *k, struct file *file, struct inode *inode)

@@ -15,6 +15,13 @@
 #define KERNEL_TYPES "/sys/kernel/btf/vmlinux"
 #define NO_BPF "a recording of perf can be read instead: --source perf-script:FILE"
 
+/* Whom an acknowledgement wakes is found by the number of its system call (collector/bpf/acknowledge.h). */
+#if defined(__x86_64__)
+#define ARRIVED_AS_READY "tp_btf/sk_data_ready tp_btf/tcp_sendmsg_locked",
+#else
+#define ARRIVED_AS_READY
+#endif
+
 struct fact {
     const char *name, *choices[WP_PROBE_CHOICES], *without;
 };
@@ -57,8 +64,7 @@ static const struct fact facts[] = {
         {"tp_btf/tcp_sendmsg_locked", "tp_btf/sock_send_length", "fexit/tcp_sendmsg fexit/tcp_sendpage",
             "fexit/tcp_sendmsg"},
         "messages are not followed to other hosts"},
-    {"TCP bytes arrived",
-        {"tp_btf/sk_data_ready tp_btf/tcp_sendmsg_locked", "tp_btf/tcp_probe", "fentry/tcp_rcv_established"},
+    {"TCP bytes arrived", {ARRIVED_AS_READY "tp_btf/tcp_probe", "fentry/tcp_rcv_established"},
         "messages are not followed to other hosts"},
     {"TCP bytes read",
         {"tp_btf/tcp_rcv_space_adjust fexit/unix_stream_recvmsg", "tp_btf/sock_recv_length",
