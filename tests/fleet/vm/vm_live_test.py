@@ -87,7 +87,7 @@ class TwoKernels(unittest.TestCase):
             self.assertEqual(used["TCP bytes sent"], "fexit/tcp_sendmsg fexit/tcp_sendpage")
             self.assertEqual(used["soft interrupts"], "tp_btf/softirq_exit offset/kstat")
             self.assertEqual(used["packets that come"], "offset/softnet_data")
-            self.assertEqual(used["TCP bytes read"], "tp_btf/tcp_rcv_space_adjust")
+            self.assertEqual(used["TCP bytes read"], "tp_btf/tcp_rcv_space_adjust fexit/unix_stream_recvmsg")
             self.assertEqual(used["wakings by a message"], "fentry/sock_def_readable")
 
     def test_2_a_kernel_without_btf_is_refused(self):
