@@ -406,8 +406,8 @@ static enum wp_category alone(const struct wp_wait *wait, const struct wp_slice 
         return WP_UNACCOUNTED;
     if (wait->is_kernel)
         return WP_KERNEL_BLOCK;
-    bool is_answered = wait->is_joined && wp_wait_is_choosing(slice);
-    return is_deliberate(slice) || is_answered ? WP_DELIBERATE_SLEEP : WP_TIMEOUT;
+    bool has_come = wait->is_joined && wp_wait_is_choosing(slice);
+    return is_deliberate(slice) || has_come ? WP_DELIBERATE_SLEEP : WP_TIMEOUT;
 }
 
 /* What a sleep that may be one of a loop waited for, into wait->slice; what came before its end is explained here.
