@@ -57,6 +57,7 @@ struct wp_transactions {
     unsigned bucket;
     uint64_t unread_ns;                   /* so much of the time before it was read is yet to be told */
     uint64_t unread_visits, unread_looks; /* of this epoch: slices and pieces that were looked at for such time */
+    uint64_t hop_visits;                  /* the same for requests of threads that worked for others, too */
     struct wp_transaction_sum {           /* pieces that are not in the report yet */
         uint32_t node, part, bucket, port;
         uint64_t ns, count;

@@ -88,13 +88,33 @@ static void take_unread(void *context, const struct wp_piece *piece)
         transactions->unread_ns -= ns;
 }
 
+/* The thread worked for others meanwhile. Each such request asks again for time that others ask for, which is bounded
+ * and takes nothing from the host's budget. */
+static bool tell_hops(struct wp_aggregate *aggregate, const struct wp_reply *reply, const struct wp_sink *sink)
+{
+    struct wp_transactions *transactions = &aggregate->transactions;
+    struct wp_fleet *fleet = aggregate->fleet;
+    uint64_t visits = fleet->visits;
+    const struct wp_explain_request request = {
+        reply->socket, reply->reader, reply->thread, reply->read_ns, reply->time_ns};
+    if (!reply->reader || transactions->hop_visits >= wp_explainer_options(aggregate->explainer)->budget / BUDGET_SHARE)
+        return false;
+    bool is_told = wp_explain_request(aggregate->explainer, &request, sink);
+    transactions->hop_visits += fleet->visits - visits;
+    fleet->visits_before += fleet->visits - visits;
+    return is_told;
+}
+
 /* What the account of its thread led to; what is explained for it alone serves its window, if that is kept, too. */
 static void tell_pieces(
     struct wp_aggregate *aggregate, const struct wp_reply *reply, const struct wp_request_parts *in, bool is_window)
 {
-    const struct wp_sink sink = {.piece = take_piece, .context = aggregate};
+    const struct wp_sink taken = {.piece = take_piece, .context = aggregate}, none = {0};
     const struct wp_interval interval = {aggregate->home, reply->thread, reply->read_ns, reply->time_ns};
-    if (reply->read_ns < reply->time_ns) /* else the time itself is accounted for elsewhere */
+    bool is_told = reply->read_ns < reply->time_ns && tell_hops(aggregate, reply, &taken);
+    const struct wp_sink sink = is_told ? none : taken;
+    if (reply->read_ns < reply->time_ns &&
+        (!is_told || is_window)) /* else the time itself is accounted for elsewhere */
         wp_explained_tell(
             aggregate, &(struct wp_explained){&interval, in, is_window ? reply->arrived_ns : UINT64_MAX}, &sink);
 }
@@ -165,7 +185,7 @@ void wp_transactions_expect(struct wp_aggregate *aggregate, uint64_t until_ns)
 {
     const struct wp_messages *messages = &aggregate->timeline->messages;
     wp_request_pieces_clear(&aggregate->requests);
-    aggregate->transactions.unread_visits = 0;
+    aggregate->transactions.unread_visits = aggregate->transactions.hop_visits = 0;
     for (uint32_t i = 0; i < aggregate->base_count; i++)
         aggregate->base[i].requests = 0;
     if (messages->reply_first == messages->reply_end || !find_slots(aggregate))

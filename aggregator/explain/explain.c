@@ -2,6 +2,8 @@
 #include "aggregator/explain/explain.h"
 
 #include "aggregator/explain/explain_cover.h"
+#include "aggregator/explain/explain_hops.h"
+#include "aggregator/explain/explain_message.h"
 #include "aggregator/explain/explain_node.h"
 #include "aggregator/explain/explain_place.h"
 #include "aggregator/explain/explain_shared.h"
@@ -109,6 +111,25 @@ int wp_explain(struct wp_explainer *x, const struct wp_interval *interval, const
     wp_explain_leave(x, &home);
     x->sink = NULL;
     return 0;
+}
+
+bool wp_explain_request(struct wp_explainer *x, const struct wp_explain_request *request, const struct wp_sink *sink)
+{
+    const struct wp_receive read = {.time_ns = request->read_ns, .thread = request->reader};
+    struct wp_hops hops;
+    struct wp_hop_part part;
+    begin(x, request->answered_ns, sink);
+    bool is_known = wp_hops_find(x, &hops, request->socket, &read, request->thread, request->answered_ns);
+    x->doubts = is_known && hops.is_guess;
+    while (is_known && wp_hops_next(&hops, &part)) {
+        if (part.from_ns < part.to_ns && part.kind == WP_HOP_WORK)
+            wp_explain_cover(x, 0, part.thread, part.from_ns, part.to_ns);
+        else if (part.from_ns < part.to_ns)
+            wp_wait_on_hop(x, 0, &part, part.from_ns, part.to_ns);
+    }
+    x->doubts = 0;
+    x->sink = NULL;
+    return is_known;
 }
 
 int wp_explain_path(struct wp_explainer *x, const struct wp_interval *interval, const struct wp_sink *sink)

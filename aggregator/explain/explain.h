@@ -38,6 +38,16 @@ int wp_explain_path(struct wp_explainer *explainer, const struct wp_interval *in
 void wp_explain_slice(
     struct wp_explainer *explainer, const struct wp_interval *interval, uint64_t slice, const struct wp_sink *sink);
 
+/* A request to a socket of home, which `reader` read and `thread` answered. */
+struct wp_explain_request {
+    uint32_t socket, reader, thread;
+    uint64_t read_ns, answered_ns;
+};
+/* Accounts for its time where its threads worked for others meanwhile, which is another path. False: they are not known
+ * to have, or what the request waited for is not, and nothing is told. */
+bool wp_explain_request(
+    struct wp_explainer *explainer, const struct wp_explain_request *request, const struct wp_sink *sink);
+
 /* As reports and metrics call it. */
 const char *wp_limit_name(enum wp_limit limit);
 

@@ -126,12 +126,6 @@ static void cover_run(struct wp_explainer *x, const struct run *run, uint64_t fr
     }
 }
 
-static void push_layer(struct wp_explainer *x, uint32_t identity, uint32_t thread)
-{
-    x->asleep[x->depth] = (struct wp_layer_sleep){.doubts = x->doubts};
-    x->layers[x->depth++] = (struct wp_layer){x->host, x->timeline->identities[identity].process, thread};
-}
-
 /* The time before the first slice: the creator's, back from the birth; or unknown. True when it took [from, to). */
 static void cover_before(struct wp_explainer *x, uint32_t parent, uint32_t index, uint64_t from, uint64_t to)
 {
@@ -235,7 +229,7 @@ static bool cover_slice(struct wp_explainer *x, struct wp_shared_use *walk)
         return true;
     }
     uint32_t node = wp_explain_process_node(x, parent, slice->identity);
-    push_layer(x, slice->identity, index);
+    wp_explain_push(x, slice->identity, index);
     if (slice->in_ns && slice->in_ns < to) {
         if (slice->end_ns && slice->end_ns < to) { /* after its last run: it was dead */
             uint64_t low = slice->end_ns > from ? slice->end_ns : from;

@@ -6,7 +6,9 @@
  */
 #include "aggregator/explain/explain_message.h"
 
+#include "aggregator/explain/explain_asleep.h"
 #include "aggregator/explain/explain_call.h"
+#include "aggregator/explain/explain_hops.h"
 #include "aggregator/explain/explain_node.h"
 #include "aggregator/explain/explain_path.h"
 #include "aggregator/explain/explain_piece.h"
@@ -24,6 +26,7 @@
 #include <string.h>
 
 #define SYSCALL_CONNECT 42
+#define SLEEP_LIMIT 64u /* slices that are looked at for the place where a loop sleeps */
 
 /* The other end of a socket: where, and what to add to a time here to get the time there. */
 struct far {
@@ -279,6 +282,41 @@ static bool find_read(const struct wp_explainer *x, const struct wp_wait *wait, 
         (far->is_unanswered ? read->time_ns <= x->fleet->hosts[far->host].horizon_ns : here(far, read->time_ns) < sent);
 }
 
+static void on_far_hop(
+    struct wp_explainer *x, const struct far *far, const struct wp_hop_part *part, uint64_t from, uint64_t to)
+{
+    struct wp_explain_place place = wp_explain_enter(x, far->host, far->clock.offset_ns);
+    wp_wait_on_hop(x, far->node, part, there(far, from), there(far, to));
+    wp_explain_leave(x, &place);
+}
+
+/* What a request went through since it was read, up to its answer: the answering thread's time, or where that worked
+ * for others as well, what is known of the request itself. */
+static void on_request(struct wp_explainer *x, const struct wp_wait *wait, const struct far *far,
+    const struct wp_receive *read, const struct wp_wait_part *answer)
+{
+    struct wp_hops hops;
+    struct wp_hop_part part;
+    struct wp_explain_place place = wp_explain_enter(x, far->host, far->clock.offset_ns);
+    bool is_known = wp_hops_find(x, &hops, far->socket, read, answer->waker, there(far, answer->to_ns));
+    wp_explain_leave(x, &place);
+    struct wp_wait_part left = *answer; /* what is not told yet */
+    x->doubts += is_known && hops.is_guess;
+    while (is_known && left.from_ns < left.to_ns && wp_hops_next(&hops, &part)) {
+        uint64_t from = here(far, part.from_ns);
+        from = from > left.from_ns ? from : left.from_ns;
+        if (from >= left.to_ns)
+            continue;
+        if (part.kind == WP_HOP_WORK)
+            on_far_thread(x, wait, far, &(struct wp_wait_part){far->node, part.thread, from, left.to_ns, true});
+        else
+            on_far_hop(x, far, &part, from, left.to_ns);
+        left.to_ns = from;
+    }
+    x->doubts -= is_known && hops.is_guess;
+    on_far_thread(x, wait, far, &left);
+}
+
 /* The sender's time back to the request that it answers (read there at some time), or back to `from`. */
 static void on_sender(struct wp_explainer *x, const struct wp_wait *wait, const struct far *far, uint32_t sender,
     uint64_t from, uint64_t to)
@@ -303,7 +341,7 @@ static void on_sender(struct wp_explainer *x, const struct wp_wait *wait, const 
     if (taken < from + slack(x, far))
         taken = from;
     taken = taken < to ? taken : to;
-    on_far_thread(x, wait, far, &(struct wp_wait_part){far->node, sender, taken, to, true});
+    on_request(x, wait, far, &read, &(struct wp_wait_part){far->node, sender, taken, to, true});
     in_queue(x, wait, far, &read, from, taken);
 }
 
@@ -397,6 +435,17 @@ static uint32_t socket_node(struct wp_explainer *x, const struct wp_wait *wait, 
     return node;
 }
 
+static uint32_t answer_node(struct wp_explainer *x, const struct wp_wait *wait)
+{
+    uint32_t socket = wait->slice->cause_d, node;
+    char name[160] = "";
+    if (wp_intmap_get(&x->sites, (struct wp_intkey){wait->node, wp_explain_here(x, (uint64_t)1 << 42 | socket)}, &node))
+        return node;
+    wp_name_socket(wp_dictionary_socket(x->timeline->dictionary, socket),
+        wp_messages_opener(&x->timeline->messages, socket), name, sizeof(name));
+    return socket_node(x, wait, socket, name);
+}
+
 void wp_wait_on_silence(struct wp_explainer *x, const struct wp_wait *wait, uint32_t socket, uint64_t from, uint64_t to)
 {
     char name[160] = "";
@@ -435,6 +484,56 @@ void wp_wait_on_message(struct wp_explainer *x, const struct wp_wait *wait, uint
     far.is_unanswered = is_unanswered(x, wait, &far);
     explain_message(x, wait, &far, from, to);
     x->doubts -= is_doubtful;
+}
+
+/* --- a request of several that a server works for --- */
+
+/* The sleep of a loop during that wait, or else the last one before it: where it looks for what has come. NULL: it has
+ * none. */
+static const struct wp_slice *sleep_of(const struct wp_explainer *x, const struct wp_hop_part *part)
+{
+    const struct wp_thread *thread = &x->timeline->threads[part->thread];
+    uint64_t ordinal = wp_thread_find(thread, part->to_ns - 1);
+    for (uint32_t i = 0; i < SLEEP_LIMIT && ordinal != thread->slice_end; i++) {
+        const struct wp_slice *slice = wp_thread_slice(thread, ordinal);
+        if (!(slice->flags & (WP_SLICE_PREEMPTED | WP_SLICE_BORN)) && wp_wait_is_choosing(slice))
+            return slice;
+        ordinal = ordinal == thread->first_slice ? thread->slice_end : ordinal - 1;
+    }
+    return NULL;
+}
+
+/* What it waits for in a part with an answer, as a sleep that this ended. */
+static struct wp_slice slice_of(const struct wp_hop_part *part, const struct wp_slice *asleep)
+{
+    struct wp_slice slice = asleep ? *asleep : (struct wp_slice){.out_ns = part->answer.asked_ns};
+    slice.wake_ns = part->answer.arrived_ns;
+    slice.in_ns = part->answer.read_ns;
+    slice.waker = 0;
+    slice.cause = WP_CAUSE_MESSAGE;
+    slice.cause_a = part->answer.end;
+    slice.cause_d = part->answer.socket;
+    slice.flags &= (uint8_t)~WP_SLICE_UNCERTAIN;
+    slice.is_inferred = false;
+    return slice;
+}
+
+void wp_wait_on_hop(struct wp_explainer *x, uint32_t parent, const struct wp_hop_part *part, uint64_t from, uint64_t to)
+{
+    uint32_t identity = wp_explain_identity_at(x, part->thread, to - 1);
+    uint32_t node = wp_explain_process_node(x, parent, identity);
+    const struct wp_slice *asleep = sleep_of(x, part), slice = slice_of(part, asleep);
+    struct wp_wait wait = {.thread = part->thread,
+        .slice = &slice,
+        .node = asleep ? wp_explain_sleep_node(x, node, asleep, false) : node,
+        .start_ns = part->answer.asked_ns,
+        .is_outstanding = true};
+    wp_explain_push(x, identity, part->thread);
+    if (part->kind == WP_HOP_ASKED)
+        wp_wait_on_message(x, &wait, from, to);
+    else
+        wp_explain_on_path(x, part->answer.socket ? answer_node(x, &wait) : node, part->thread, from, to);
+    x->depth--;
 }
 
 void wp_explain_asked(struct wp_explainer *x, const struct wp_explain_asked *asked, const struct wp_sink *sink)

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 struct wp_explainer;
+struct wp_hop_part;
 struct wp_sink;
 struct wp_wait;
 
@@ -13,6 +14,10 @@ struct wp_wait;
  * that is known it is WP_REMOTE_NOT_TRACED. Times are the present host's, within the wait. */
 void wp_wait_on_message(struct wp_explainer *x, const struct wp_wait *wait, uint64_t from_ns, uint64_t to_ns);
 
+/* [from, to) of a part of a request in which the present host's thread does not work for it; `parent`: what its process
+ * stands on. */
+void wp_wait_on_hop(
+    struct wp_explainer *x, uint32_t parent, const struct wp_hop_part *part, uint64_t from_ns, uint64_t to_ns);
 /* Was the message that ended the sleep a request of a process that nobody waits for who is being explained, and the
  * thread asleep in a call that waits for whatever comes? */
 bool wp_wait_is_for_others(struct wp_explainer *x, const struct wp_wait *wait);

@@ -32,5 +32,12 @@ static inline uint64_t wp_explain_here(const struct wp_explainer *x, uint64_t ke
 {
     return key | (uint64_t)x->host << 48;
 }
+/* A layer on the others, the time of that thread of the present host; x->depth goes back by one at its end. There has
+ * to be room: x->options.depth. */
+static inline void wp_explain_push(struct wp_explainer *x, uint32_t identity, uint32_t thread)
+{
+    x->asleep[x->depth] = (struct wp_layer_sleep){.doubts = x->doubts};
+    x->layers[x->depth++] = (struct wp_layer){x->host, x->timeline->identities[identity].process, thread};
+}
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/explain/explain_wait.h"
 
+#include "aggregator/explain/explain_asleep.h"
 #include "aggregator/explain/explain_call.h"
 #include "aggregator/explain/explain_lock.h"
 #include "aggregator/explain/explain_loop.h"
@@ -36,55 +37,6 @@ static void on_waker(struct wp_explainer *x, const struct wp_wait *wait, uint32_
 }
 
 /* --- what nothing that it waited for ended --- */
-
-/* The path of the cgroup whose memory the sleep is for; NULL: it is for something else, as its stack may say of one
- * that came soon after another. */
-static const char *memory_group(const struct wp_explainer *x, const struct wp_slice *slice)
-{
-    const struct wp_dictionary *dictionary = x->timeline->dictionary;
-    if (!wp_timeline_wait_is(x->timeline, slice, WP_WAIT_MEMORY))
-        return NULL;
-    const char *wait = wp_dictionary_string(dictionary, wp_timeline_wait(x->timeline, slice));
-    const char *memory = wp_name_memory(dictionary, slice);
-    bool is_for_it = !*memory || !strcmp(memory, "memory.high") || strstr(memory, "reclaim");
-    return is_for_it ? wait + strlen(WP_MEMORY_GROUP) : NULL;
-}
-
-/* What it sleeps for: "/data", "/data, writeback throttling", "memory.high of nginx.service". */
-static void name_what(
-    const struct wp_explainer *x, const struct wp_slice *slice, bool is_kernel, char *text, size_t room)
-{
-    const char *wait = wp_dictionary_string(x->timeline->dictionary, wp_timeline_wait(x->timeline, slice));
-    const char *memory = is_kernel ? "" : wp_name_memory(x->timeline->dictionary, slice);
-    const char *path = memory_group(x, slice);
-    char group[WP_EXPLAIN_NAME - 16];
-    if (path && !*path) { /* of the whole machine */
-        snprintf(text, room, "direct reclaim");
-    } else if (path) {
-        wp_cgroup_path_name(path, group, sizeof(group));
-        snprintf(text, room, "%s of %s", strcmp(memory, "memory.high") ? "memory" : "memory.high", group);
-    } else {
-        wait = strncmp(wait, WP_MEMORY_GROUP, strlen(WP_MEMORY_GROUP)) ? wait : "";
-        snprintf(text, room, "%s%s%s", wait, *wait && *memory ? ", " : "", memory);
-    }
-}
-
-static uint32_t sleep_node(struct wp_explainer *x, uint32_t node, const struct wp_slice *slice, bool is_kernel)
-{
-    uint64_t stop = slice->state == WP_STATE_STOPPED || slice->state == WP_STATE_TRACED ? slice->state : 0;
-    uint64_t what = (uint64_t)1 << 40 | (uint64_t)is_kernel << 38 | (uint64_t)slice->wait << 20 | stop << 16;
-    struct wp_intkey key = {(uint64_t)slice->stack << 32 | node, wp_explain_here(x, what | slice->syscall)};
-    uint32_t found;
-    if (wp_intmap_get(&x->sites, key, &found))
-        return found;
-    uint32_t on = wp_explain_stack_node(x, node, slice->stack);
-    char name[WP_EXPLAIN_NAME + 64], on_what[WP_EXPLAIN_NAME];
-    name_what(x, slice, is_kernel, on_what, sizeof(on_what));
-    wp_name_sleep(slice, is_kernel, on_what, name, sizeof(name));
-    found = wp_explain_label(x, on, WP_STYLE_SLEEP, name);
-    wp_explain_remember(x, key, found);
-    return found;
-}
 
 /* "memory:held by [hog]" on a sleep for a cgroup's memory: who has most of it, as far as that was told by its end. */
 static uint32_t memory_node(struct wp_explainer *x, uint32_t parent, const struct wp_slice *slice)
@@ -141,7 +93,7 @@ static void on_ring(
     char name[32];
     for (uint32_t i = 1; i < ring->count; i++) {
         node = wp_explain_process_node(x, node, ring->slices[i]->identity);
-        node = sleep_node(x, node, ring->slices[i], false);
+        node = wp_explain_sleep_node(x, node, ring->slices[i], false);
         wp_explain_taken(x, ring->threads[i], from, to);
     }
     snprintf(name, sizeof(name), "deadlock:%u threads", ring->count);
@@ -190,7 +142,7 @@ static bool is_deliberate(const struct wp_slice *slice)
 static bool is_throttled(const struct wp_explainer *x, const struct wp_slice *slice)
 {
     return slice->state == WP_STATE_UNINTERRUPTIBLE &&
-        (memory_group(x, slice) || *wp_name_memory(x->timeline->dictionary, slice));
+        (wp_explain_memory_group(x, slice) || *wp_name_memory(x->timeline->dictionary, slice));
 }
 
 /* Where the answer was due whose absence a timer ended, socket + 1: where the call does not say itself what for. */
@@ -458,8 +410,8 @@ void wp_explain_sleep(
         return;
     }
     if (!(slice->flags & WP_SLICE_BORN))
-        wait.node = sleep_node(x, node, slice, wait.is_kernel);
-    if (wp_timeline_wait_is(x->timeline, slice, WP_WAIT_MEMORY) && memory_group(x, slice))
+        wait.node = wp_explain_sleep_node(x, node, slice, wait.is_kernel);
+    if (wp_timeline_wait_is(x->timeline, slice, WP_WAIT_MEMORY) && wp_explain_memory_group(x, slice))
         wait.node = memory_node(x, wait.node, slice);
     uint64_t wake = slice->wake_ns > slice->out_ns ? slice->wake_ns : slice->out_ns;
     if (!slice->wake_ns) {

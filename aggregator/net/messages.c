@@ -3,6 +3,7 @@
 
 #include "aggregator/net/connections.h"
 #include "aggregator/net/message_datagrams.h"
+#include "aggregator/net/message_replies.h"
 #include "aggregator/net/socket_key.h"
 #include "common/array.h"
 #include "common/clock.h"
@@ -13,7 +14,6 @@
 #include <netinet/in.h>
 
 #define AMBIGUOUS UINT32_MAX
-#define REPLY_LIMIT (1u << 20)
 #define TCP_CLOSE_WAIT 8 /* include/net/tcp_states.h */
 #define TCP_CLOSE 7
 #define TCP_ESTABLISHED 1
@@ -30,6 +30,7 @@ int wp_messages_init(struct wp_messages *messages, struct wp_dictionary *diction
     wp_asked_init(&messages->asked);
     wp_turns_init(&messages->turns);
     wp_reads_init(&messages->reads);
+    wp_acts_init(&messages->acts);
     return 0;
 }
 
@@ -70,6 +71,7 @@ void wp_messages_fini(struct wp_messages *messages)
     wp_asked_fini(&messages->asked);
     wp_turns_fini(&messages->turns);
     wp_reads_fini(&messages->reads);
+    wp_acts_fini(&messages->acts);
     wp_intmap_fini(&messages->by_address);
     wp_intmap_fini(&messages->datagrams);
     *messages = (struct wp_messages){0};
@@ -254,41 +256,6 @@ static bool is_served(const struct wp_messages *messages, const struct wp_socket
     return socket->opened_ns || (entry && entry->local_port < entry->remote_port);
 }
 
-static struct wp_reply *new_reply(struct wp_messages *messages)
-{
-    if (messages->reply_first > messages->reply_room / 2) {
-        messages->reply_end -= messages->reply_first;
-        memmove(messages->replies, messages->replies + messages->reply_first,
-            messages->reply_end * sizeof(*messages->replies));
-        messages->reply_first = 0;
-    }
-    if (messages->reply_end >= REPLY_LIMIT ||
-        WP_ARRAY_FIT(messages->replies, messages->reply_room, messages->reply_end + 1))
-        return NULL;
-    return &messages->replies[messages->reply_end++];
-}
-
-/* Is this send, not yet among the socket's, the first one after a read? */
-static void note_reply(
-    struct wp_messages *messages, const struct wp_socket *socket, const struct wp_event *event, uint32_t thread)
-{
-    uint64_t i = socket->receive_ring.end, first = i;
-    uint64_t before =
-        socket->send_ring.end > socket->send_ring.first ? send_at(socket, socket->send_ring.end - 1)->time_ns : 0;
-    if (!thread || !event->c || event->flags & WP_SOCK_SYN || !is_served(messages, socket, event->d))
-        return;
-    for (; i > socket->receive_ring.first && receive_at(socket, i - 1)->time_ns > before; i--)
-        first = i - 1;
-    if (first == socket->receive_ring.end)
-        return;
-    const struct wp_receive *read = receive_at(socket, first);
-    struct wp_reply *reply = new_reply(messages);
-    bool has_arrived = read->arrived_ns && read->arrived_ns <= read->time_ns && read->arrived_ns > before;
-    if (reply)
-        *reply = (struct wp_reply){event->time_ns, read->time_ns, has_arrived ? read->arrived_ns : read->time_ns,
-            event->d, thread, read->thread};
-}
-
 static void add_receive(struct wp_messages *messages, const struct wp_event *event, uint32_t thread, uint64_t others_ns)
 {
     struct wp_socket *socket = at(messages, event->d);
@@ -367,10 +334,24 @@ static void note_read(
     wp_reads_add(&messages->reads, thread, &(struct wp_read){event->time_ns, position, event->d});
 }
 
+static void note_act(
+    struct wp_messages *messages, const struct wp_socket *socket, const struct wp_event *event, uint32_t thread)
+{
+    bool is_read = event->kind == WP_EVENT_SOCK_RECV;
+    if (!event->c || event->flags & (WP_SOCK_SYN | WP_SOCK_FIN) || (!is_read && event->kind != WP_EVENT_SOCK_SEND))
+        return;
+    bool is_asked = is_served(messages, socket, event->d);
+    enum wp_act_kind kind =
+        is_read ? (is_asked ? WP_ACT_REQUEST : WP_ACT_ANSWER) : (is_asked ? WP_ACT_REPLY : WP_ACT_ASK);
+    wp_acts_add(&messages->acts, thread, &(struct wp_act){event->time_ns, event->d, kind});
+}
+
 void wp_messages_event(struct wp_messages *messages, const struct wp_event *event, uint32_t thread)
 {
     if (event->kind == WP_EVENT_LOCAL) {
         wp_turns_event(&messages->turns, event, thread);
+        if (event->c && thread)
+            wp_acts_add(&messages->acts, thread, &(struct wp_act){event->time_ns, event->d, WP_ACT_OTHER});
         return;
     }
     bool is_datagram = event->flags & WP_SOCK_DATAGRAM;
@@ -385,14 +366,17 @@ void wp_messages_event(struct wp_messages *messages, const struct wp_event *even
         return;
     if (messages->connections)
         wp_connections_event(messages->connections, messages->host, event);
-    if (thread)
+    if (thread) {
         note_asked(messages, socket, event, thread);
+        note_act(messages, socket, event, thread);
+    }
     if (event->kind == WP_EVENT_SOCK_SEND) {
         if (event->flags & WP_SOCK_SYN) {
             socket->connecting = (struct wp_socket_act){event->time_ns, thread, (uint32_t)event->a};
             socket->has_asked = true;
         }
-        note_reply(messages, socket, event, thread);
+        if (thread && event->c && !(event->flags & WP_SOCK_SYN) && is_served(messages, socket, event->d))
+            wp_messages_note_reply(messages, socket, event, thread);
         add_send(messages, socket, event, thread);
     } else if (event->kind == WP_EVENT_SOCK_RECV) {
         add_receive(messages, event, thread, others_ns);
@@ -432,16 +416,17 @@ void wp_messages_forget_thread(struct wp_messages *messages, uint32_t thread)
     wp_asked_forget(&messages->asked, thread);
     wp_turns_forget(&messages->turns, thread);
     wp_reads_forget(&messages->reads, thread);
+    wp_acts_forget(&messages->acts, thread);
 }
 
 size_t wp_messages_bytes(const struct wp_messages *messages)
 {
     size_t per_datagram = sizeof(*messages->datagram_ring) + sizeof(*messages->datagram_before);
     return wp_idtable_bytes(&messages->table) + wp_idtable_bytes(&messages->last) + wp_asked_bytes(&messages->asked) +
-        wp_turns_bytes(&messages->turns) + wp_reads_bytes(&messages->reads) + messages->ring_bytes +
-        messages->datagram_room * per_datagram + messages->reply_room * sizeof(*messages->replies) +
-        wp_intmap_bytes(&messages->by_address) + wp_intmap_bytes(&messages->datagrams) +
-        wp_idtable_bytes(&messages->datagram_sockets);
+        wp_turns_bytes(&messages->turns) + wp_reads_bytes(&messages->reads) + wp_acts_bytes(&messages->acts) +
+        messages->ring_bytes + messages->datagram_room * per_datagram +
+        messages->reply_room * sizeof(*messages->replies) + wp_intmap_bytes(&messages->by_address) +
+        wp_intmap_bytes(&messages->datagrams) + wp_idtable_bytes(&messages->datagram_sockets);
 }
 
 uint32_t wp_messages_peer(const struct wp_messages *messages, uint32_t id)
@@ -527,6 +512,16 @@ enum wp_match wp_messages_match(
     if (!peer)
         return WP_MATCH_NO_PEER;
     return wp_messages_sent(messages, peer, (uint32_t)position, arrival_ns, send) ? WP_MATCH_FOUND : WP_MATCH_NO_SEND;
+}
+
+bool wp_messages_received(const struct wp_messages *messages, uint32_t id, uint64_t at_ns, struct wp_receive *receive)
+{
+    const struct wp_socket *socket = wp_messages_socket(messages, id);
+    uint64_t i = socket ? receives_after(socket, at_ns) : 0;
+    if (!socket || i == socket->receive_ring.first)
+        return false;
+    *receive = *receive_at(socket, i - 1);
+    return true;
 }
 
 bool wp_messages_drained(const struct wp_messages *messages, uint32_t id, uint64_t at_ns, struct wp_send *read)

@@ -55,6 +55,8 @@ bool wp_messages_answered(const struct wp_messages *messages, uint32_t id, uint6
 /* The first read that took the byte before `end`, which was sent to `id` at about that time. */
 bool wp_messages_taken(
     const struct wp_messages *messages, uint32_t id, uint32_t end, uint64_t sent_ns, struct wp_receive *read);
+/* The last read from `id` at `at_ns` or before. */
+bool wp_messages_received(const struct wp_messages *messages, uint32_t id, uint64_t at_ns, struct wp_receive *receive);
 /* Who made room for a sender that waits at the other end: the last read from `id` before `at_ns`. */
 bool wp_messages_drained(const struct wp_messages *messages, uint32_t id, uint64_t at_ns, struct wp_send *read);
 

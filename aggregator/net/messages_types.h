@@ -2,6 +2,7 @@
 #ifndef WP_AGGREGATOR_NET_MESSAGES_TYPES_H
 #define WP_AGGREGATOR_NET_MESSAGES_TYPES_H
 /* What is known of messages (messages.h): sockets with their sends, receives and arrivals. */
+#include "aggregator/net/acts.h"
 #include "aggregator/net/arrivals.h"
 #include "aggregator/net/asked.h"
 #include "aggregator/net/reads.h"
@@ -90,6 +91,7 @@ struct wp_messages {
     struct wp_asked asked;              /* by thread index */
     struct wp_turns turns;
     struct wp_reads reads;
+    struct wp_acts acts;
     uint64_t matched, unmatched;
     struct wp_reply *replies; /* in the order of time, owned; kept as long as the closed sockets */
     uint32_t reply_first, reply_end, reply_room;

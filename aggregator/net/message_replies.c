@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "aggregator/net/message_replies.h"
+
+#include "common/array.h"
+
+#include <string.h>
+
+#define REPLY_LIMIT (1u << 20)
+
+static struct wp_reply *new_reply(struct wp_messages *messages)
+{
+    if (messages->reply_first > messages->reply_room / 2) {
+        messages->reply_end -= messages->reply_first;
+        memmove(messages->replies, messages->replies + messages->reply_first,
+            messages->reply_end * sizeof(*messages->replies));
+        messages->reply_first = 0;
+    }
+    if (messages->reply_end >= REPLY_LIMIT ||
+        WP_ARRAY_FIT(messages->replies, messages->reply_room, messages->reply_end + 1))
+        return NULL;
+    return &messages->replies[messages->reply_end++];
+}
+
+void wp_messages_note_reply(
+    struct wp_messages *messages, const struct wp_socket *socket, const struct wp_event *event, uint32_t thread)
+{
+    const struct wp_message_ring *ring = &socket->receive_ring, *sent = &socket->send_ring;
+    uint64_t i = ring->end, first = i;
+    uint64_t before = sent->end > sent->first ? socket->sends[(sent->end - 1) & sent->mask].time_ns : 0;
+    for (; i > ring->first && socket->receives[(i - 1) & ring->mask].time_ns > before; i--)
+        first = i - 1;
+    if (first == ring->end)
+        return;
+    const struct wp_receive *read = &socket->receives[first & ring->mask];
+    struct wp_reply *reply = new_reply(messages);
+    bool has_arrived = read->arrived_ns && read->arrived_ns <= read->time_ns && read->arrived_ns > before;
+    if (reply)
+        *reply = (struct wp_reply){event->time_ns, read->time_ns, has_arrived ? read->arrived_ns : read->time_ns,
+            event->d, thread, read->thread};
+}
