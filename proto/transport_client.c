@@ -52,10 +52,14 @@ static int zmq_failed(struct wp_error *err, const char *what)
     return wp_error_set(err, code > 0 && code < 4096 ? -code : -EIO, "%s: %s", what, zmq_strerror(code));
 }
 
-/* Messages that cannot leave at once are refused here and tried again by the caller. */
+/* Messages that cannot leave at once are refused here and tried again by the caller. A signal says nothing of that. */
 static int send_bytes(struct wp_client *c, const void *bytes, size_t size, struct wp_error *err)
 {
-    if (zmq_send(c->socket, bytes, size, ZMQ_DONTWAIT) >= 0)
+    int rc;
+    do
+        rc = zmq_send(c->socket, bytes, size, ZMQ_DONTWAIT);
+    while (rc < 0 && zmq_errno() == EINTR);
+    if (rc >= 0)
         return 0;
     return zmq_errno() == EAGAIN ? -EAGAIN : zmq_failed(err, "cannot send");
 }

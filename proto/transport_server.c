@@ -184,6 +184,16 @@ void wp_server_reload(struct wp_server *s)
 
 /* --- answers --- */
 
+/* A signal does not part a message. */
+static int send_part(struct wp_server *s, const void *bytes, size_t size, int flags)
+{
+    int rc;
+    do
+        rc = zmq_send(s->socket, bytes, size, flags | ZMQ_DONTWAIT);
+    while (rc < 0 && zmq_errno() == EINTR);
+    return rc;
+}
+
 /* `raw` to a ZeroMQ identity. */
 static int send_to(struct wp_server *s, const void *identity, size_t size, enum wp_frame_type type)
 {
@@ -191,8 +201,7 @@ static int send_to(struct wp_server *s, const void *identity, size_t size, enum 
     int rc = wp_frame_write(s->writer, type, s->raw.data, s->raw.size, &s->frame, NULL);
     if (rc)
         return rc;
-    if (zmq_send(s->socket, identity, size, ZMQ_SNDMORE | ZMQ_DONTWAIT) >= 0 &&
-        zmq_send(s->socket, s->frame.data, s->frame.size, ZMQ_DONTWAIT) >= 0)
+    if (send_part(s, identity, size, ZMQ_SNDMORE) >= 0 && send_part(s, s->frame.data, s->frame.size, 0) >= 0)
         return 0;
     return -zmq_errno(); /* it is away, or stuck */
 }
@@ -299,14 +308,22 @@ const char *wp_server_refusal(const struct wp_server *s, size_t index, uint64_t 
 
 /* --- what comes --- */
 
+static int receive_part(struct wp_server *s, zmq_msg_t *part)
+{
+    int rc;
+    do
+        rc = zmq_msg_recv(part, s->socket, ZMQ_DONTWAIT);
+    while (rc < 0 && zmq_errno() == EINTR);
+    return rc;
+}
+
 /* The parts of one message: 1 when there was one; more or fewer parts than two are dropped whole. */
 static int receive(struct wp_server *s, bool *is_whole, struct wp_error *err)
 {
-    if (zmq_msg_recv(&s->identity, s->socket, ZMQ_DONTWAIT) < 0)
-        return zmq_errno() == EAGAIN || zmq_errno() == EINTR ? 0 : zmq_failed(err, "cannot receive");
-    *is_whole =
-        zmq_msg_more(&s->identity) && zmq_msg_recv(&s->body, s->socket, ZMQ_DONTWAIT) >= 0 && !zmq_msg_more(&s->body);
-    while (zmq_msg_more(&s->body) && zmq_msg_recv(&s->body, s->socket, ZMQ_DONTWAIT) >= 0)
+    if (receive_part(s, &s->identity) < 0)
+        return zmq_errno() == EAGAIN ? 0 : zmq_failed(err, "cannot receive");
+    *is_whole = zmq_msg_more(&s->identity) && receive_part(s, &s->body) >= 0 && !zmq_msg_more(&s->body);
+    while (zmq_msg_more(&s->body) && receive_part(s, &s->body) >= 0)
         continue;
     return 1;
 }

@@ -6,17 +6,20 @@
 
 #include <errno.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 #include <zmq.h>
 #include <cmocka.h>
 
+#define SIGNALLED 20000u
 #define ROUNDS 400 /* of 10 ms: far more than any of this takes */
 
 struct fixture {
@@ -139,6 +142,39 @@ static void whole_talk(void **state)
     message = await(f, WP_SERVER_BYE, client);
     assert_int_equal(message.bye.last_seq, 6);
     assert_int_equal(message.bye.dropped, 2);
+    wp_client_close(client);
+}
+
+static void on_alarm(int number)
+{
+    (void)number;
+}
+
+/* A signal may come in any call: no message is lost for it, on either side. */
+static void signals_lose_nothing(void **state)
+{
+    struct fixture *f = *state;
+    struct wp_client *client = open_client(f, 1);
+    struct wp_error err = {0};
+    const struct sigaction action = {.sa_handler = on_alarm}, by_default = {.sa_handler = SIG_DFL};
+    const struct itimerval often = {{0, 30}, {0, 30}}, never = {{0, 0}, {0, 0}};
+    struct wp_server_message message;
+    uint64_t got = 0, answered = 0;
+    await_welcome(f, client, 1, 1000);
+    sigaction(SIGALRM, &action, NULL);
+    setitimer(ITIMER_REAL, &often, NULL);
+    for (uint64_t seq = 1; got < SIGNALLED && seq < 40 * SIGNALLED; seq++) {
+        if (seq <= SIGNALLED)
+            send_text(f, client, seq, "more");
+        while (wp_server_poll(f->server, 0, &message, &err) > 0)
+            if (message.kind == WP_SERVER_BATCH)
+                answered += !wp_server_acknowledge(f->server, message.peer, ++got, 0);
+        assert_true(wp_client_poll(client, 0, &err) >= 0);
+    }
+    setitimer(ITIMER_REAL, &never, NULL);
+    sigaction(SIGALRM, &by_default, NULL);
+    assert_int_equal(got, SIGNALLED);
+    assert_int_equal(answered, SIGNALLED);
     wp_client_close(client);
 }
 
@@ -320,6 +356,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(damage_leads_to_hello, set_up, tear_down),
         cmocka_unit_test_setup_teardown(refused_is_the_end, set_up, tear_down),
         cmocka_unit_test_setup_teardown(strangers, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(endpoints, set_up, tear_down)};
+        cmocka_unit_test_setup_teardown(endpoints, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(signals_lose_nothing, set_up, tear_down)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
