@@ -16,6 +16,7 @@
 #define TRANSACTION_SUMS 1024u
 #define BUDGET_SHARE 64u /* of an epoch's: so much may be looked at for time in which requests lay unread */
 #define LOOKS_A_VISIT 8u /* pieces that take as long as a slice */
+#define BEHIND 0x100u    /* with a part: what others' threads did, which the request was behind */
 
 int wp_transactions_init(struct wp_transactions *transactions)
 {
@@ -42,12 +43,13 @@ static void put_sum(struct wp_aggregate *aggregate, struct wp_transaction_sum *s
     char service[32];
     if (!sum->count)
         return;
-    struct wp_transaction_said said = sum->part == WP_PART_UNREAD
+    struct wp_transaction_said said = sum->part == WP_PART_UNREAD || sum->part & BEHIND
         ? wp_transaction_names_reader(names, &aggregate->tree, sum->node)
         : wp_transaction_names_top(names, &aggregate->tree, sum->node, (enum wp_category)sum->part);
     name_service(sum->port, service);
     wp_report_transaction_parts(aggregate->delta.report,
-        &(struct wp_transaction_part){service, said.who, said.what, sum->part, sum->bucket, sum->ns}, sum->count);
+        &(struct wp_transaction_part){service, said.who, said.what, sum->part & ~BEHIND, sum->bucket, sum->ns},
+        sum->count);
     sum->ns = sum->count = 0;
 }
 
@@ -78,6 +80,11 @@ static void take_piece(void *context, const struct wp_piece *piece)
     add_piece(context, piece, piece->category);
 }
 
+static void take_behind(void *context, const struct wp_piece *piece)
+{
+    add_piece(context, piece, WP_OTHER_PATH | BEHIND);
+}
+
 static void take_unread(void *context, const struct wp_piece *piece)
 {
     struct wp_aggregate *aggregate = context;
@@ -90,8 +97,10 @@ static void take_unread(void *context, const struct wp_piece *piece)
 
 /* The thread worked for others meanwhile. Each such request asks again for time that others ask for, which is bounded
  * and takes nothing from the host's budget. */
-static bool tell_hops(struct wp_aggregate *aggregate, const struct wp_reply *reply, const struct wp_sink *sink)
+static bool tell_hops(struct wp_aggregate *aggregate, const struct wp_reply *reply)
 {
+    const struct wp_sink own = {.piece = take_piece, .context = aggregate};
+    const struct wp_sink behind = {.piece = take_behind, .context = aggregate};
     struct wp_transactions *transactions = &aggregate->transactions;
     struct wp_fleet *fleet = aggregate->fleet;
     uint64_t visits = fleet->visits;
@@ -99,7 +108,7 @@ static bool tell_hops(struct wp_aggregate *aggregate, const struct wp_reply *rep
         reply->socket, reply->reader, reply->thread, reply->read_ns, reply->time_ns};
     if (!reply->reader || transactions->hop_visits >= wp_explainer_options(aggregate->explainer)->budget / BUDGET_SHARE)
         return false;
-    bool is_told = wp_explain_request(aggregate->explainer, &request, sink);
+    bool is_told = wp_explain_request(aggregate->explainer, &request, &own, &behind);
     transactions->hop_visits += fleet->visits - visits;
     fleet->visits_before += fleet->visits - visits;
     return is_told;
@@ -111,7 +120,7 @@ static void tell_pieces(
 {
     const struct wp_sink taken = {.piece = take_piece, .context = aggregate}, none = {0};
     const struct wp_interval interval = {aggregate->home, reply->thread, reply->read_ns, reply->time_ns};
-    bool is_told = reply->read_ns < reply->time_ns && tell_hops(aggregate, reply, &taken);
+    bool is_told = reply->read_ns < reply->time_ns && tell_hops(aggregate, reply);
     const struct wp_sink sink = is_told ? none : taken;
     if (reply->read_ns < reply->time_ns &&
         (!is_told || is_window)) /* else the time itself is accounted for elsewhere */

@@ -113,7 +113,8 @@ int wp_explain(struct wp_explainer *x, const struct wp_interval *interval, const
     return 0;
 }
 
-bool wp_explain_request(struct wp_explainer *x, const struct wp_explain_request *request, const struct wp_sink *sink)
+bool wp_explain_request(struct wp_explainer *x, const struct wp_explain_request *request, const struct wp_sink *sink,
+    const struct wp_sink *behind)
 {
     const struct wp_receive read = {.time_ns = request->read_ns, .thread = request->reader};
     struct wp_hops hops;
@@ -122,7 +123,8 @@ bool wp_explain_request(struct wp_explainer *x, const struct wp_explain_request 
     bool is_known = wp_hops_find(x, &hops, request->socket, &read, request->thread, request->answered_ns);
     x->doubts = is_known && hops.is_guess;
     while (is_known && wp_hops_next(&hops, &part)) {
-        if (part.from_ns < part.to_ns && part.kind == WP_HOP_WORK)
+        x->sink = part.kind == WP_HOP_READY ? behind : sink;
+        if (part.kind != WP_HOP_ASKED)
             wp_explain_cover(x, 0, part.thread, part.from_ns, part.to_ns);
         else if (part.from_ns < part.to_ns)
             wp_wait_on_hop(x, 0, &part, part.from_ns, part.to_ns);

@@ -43,10 +43,11 @@ struct wp_explain_request {
     uint32_t socket, reader, thread;
     uint64_t read_ns, answered_ns;
 };
-/* Accounts for its time where its threads worked for others meanwhile, which is another path. False: they are not known
- * to have, or what the request waited for is not, and nothing is told. */
-bool wp_explain_request(
-    struct wp_explainer *explainer, const struct wp_explain_request *request, const struct wp_sink *sink);
+/* Accounts for its time where its threads worked for others meanwhile: `behind` takes what they did when it could have
+ * gone on, `sink` the rest. False: they are not known to have, or what the request waited for is not, and nothing is
+ * told. */
+bool wp_explain_request(struct wp_explainer *explainer, const struct wp_explain_request *request,
+    const struct wp_sink *sink, const struct wp_sink *behind);
 
 /* As reports and metrics call it. */
 const char *wp_limit_name(enum wp_limit limit);

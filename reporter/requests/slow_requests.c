@@ -23,6 +23,8 @@ struct building {
 
 const char *wp_slow_requests_does(const struct wp_slow_row *row)
 {
+    if (row->part == WP_OTHER_PATH)
+        return "is behind work for others";
     if (row->part != WP_PART_UNREAD)
         return wp_category_doing((enum wp_category)row->part);
     return *row->who ? "leaves the request unread" : "lies unread in the socket";
