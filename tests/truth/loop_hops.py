@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""loop_hops.py [--way node|asyncio|go] [--others N] [--stock N]: what is said of a client's requests to a server that serves others meanwhile.
+"""loop_hops.py [--way node|asyncio|go|tokio] [--others N] [--stock N]: what is said of a client's requests to a server that serves others meanwhile.
 
 For each request the server asks a second one, over a few TCP connections (--stock), which sleeps 6 ms, and then works 3 ms. Both write down what they did for
 that client. The report has to have the same behind it, and what the server does for others as another path. Prints what the report has beyond either, and
@@ -9,6 +9,7 @@ import argparse
 import asyncio
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -86,7 +87,15 @@ async def shop(address, stock_address, connections, truth):
         await server.serve_forever()
 
 
+CRATES = "/usr/share/cargo/registry"  # librust-tokio-dev
+
+
 def command_of(way, folder):
+    if way == "tokio":
+        subprocess.run(["cargo", "build", "--quiet", "--offline", "--release", "--target-dir", os.path.join(folder, "target"),
+                        "--config", 'source.crates-io.replace-with="debian"', "--config", f'source.debian.directory="{CRATES}"'],
+                       check=True, cwd=shutil.copytree(os.path.join(HERE, "programs", "tokio"), os.path.join(folder, "tokio")))
+        return [os.path.join(folder, "target", "release", "shop")]
     if way == "go":
         program = os.path.join(folder, "shop")
         subprocess.run(["go", "build", "-o", program, os.path.join(HERE, "programs", "hops.go")], check=True, env=dict(os.environ, GO111MODULE="off"))
@@ -153,7 +162,7 @@ def main():
     parser.add_argument("--program", help=argparse.SUPPRESS)
     parser.add_argument("--command", help=argparse.SUPPRESS)
     parser.add_argument("--shop", nargs=4, help=argparse.SUPPRESS)
-    parser.add_argument("--way", choices=("node", "asyncio", "go"), default="asyncio")
+    parser.add_argument("--way", choices=("node", "asyncio", "go", "tokio"), default="asyncio")
     parser.add_argument("--others", type=int, default=2)
     parser.add_argument("--stock", type=int, default=4)
     parser.add_argument("--requests", type=int, default=100)
