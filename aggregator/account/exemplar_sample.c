@@ -154,14 +154,43 @@ static void show_within(struct wp_aggregate *aggregate, struct view *view, struc
         wp_buffer_fini(out); /* no memory: it is not stored */
 }
 
+/* The request that the window is of; NULL: it is of a wait. Borrowed. */
+static const struct wp_reply *reply_of(const struct wp_aggregate *aggregate, const struct wp_exemplar_window *window)
+{
+    const struct wp_messages *messages = &aggregate->timeline->messages;
+    uint64_t end_ns = start_of(aggregate, window) + window->length_ns;
+    for (uint32_t i = messages->reply_end; *window->service && i-- > messages->reply_first;) {
+        const struct wp_reply *reply = &messages->replies[i];
+        if (reply->time_ns == end_ns && reply->thread == window->thread)
+            return reply;
+    }
+    return NULL;
+}
+
+/* A request of several is what itself went through; else it is its thread's time. */
+static void tell_window(
+    struct wp_aggregate *aggregate, const struct wp_exemplar_window *window, const struct wp_sink *sink)
+{
+    const struct wp_reply *reply = reply_of(aggregate, window);
+    uint64_t start_ns = start_of(aggregate, window);
+    struct wp_interval interval = {aggregate->home, window->thread, start_ns, start_ns + window->length_ns};
+    if (reply && reply->reader && reply->read_ns < reply->time_ns &&
+        wp_explain_request(aggregate->explainer,
+            &(struct wp_explain_request){reply->socket, reply->reader, reply->thread, reply->read_ns, reply->time_ns},
+            sink, NULL)) {
+        interval.thread = reply->reader;
+        interval.end_ns = reply->read_ns;
+    }
+    if (interval.start_ns < interval.end_ns)
+        wp_explained_tell(aggregate, &(struct wp_explained){.interval = &interval, .window_ns = UINT64_MAX}, sink);
+}
+
 static void look_at_window(struct wp_aggregate *aggregate, struct wp_exemplar_window *window)
 {
     struct wp_piece_list list = {0};
     struct wp_sink sink = wp_piece_list_sink(&list);
-    uint64_t start_ns = start_of(aggregate, window);
     window->is_new = false;
-    struct wp_interval interval = {aggregate->home, window->thread, start_ns, start_ns + window->length_ns};
-    wp_explained_tell(aggregate, &(struct wp_explained){.interval = &interval, .window_ns = UINT64_MAX}, &sink);
+    tell_window(aggregate, window, &sink);
     show_within(aggregate, &(struct view){.window = window, .list = &list, .row_limit = WINDOW_ROWS}, &window->trace);
     wp_piece_list_fini(&list);
 }

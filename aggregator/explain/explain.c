@@ -123,8 +123,9 @@ bool wp_explain_request(struct wp_explainer *x, const struct wp_explain_request 
     bool is_known = wp_hops_find(x, &hops, request->socket, &read, request->thread, request->answered_ns);
     x->doubts = is_known && hops.is_guess;
     while (is_known && wp_hops_next(&hops, &part)) {
-        x->sink = part.kind == WP_HOP_READY ? behind : sink;
-        if (part.kind != WP_HOP_ASKED)
+        bool is_behind = part.kind == WP_HOP_READY && behind;
+        x->sink = is_behind ? behind : sink;
+        if (part.kind == WP_HOP_WORK || is_behind)
             wp_explain_cover(x, 0, part.thread, part.from_ns, part.to_ns);
         else if (part.from_ns < part.to_ns)
             wp_wait_on_hop(x, 0, &part, part.from_ns, part.to_ns);

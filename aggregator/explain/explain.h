@@ -44,8 +44,8 @@ struct wp_explain_request {
     uint64_t read_ns, answered_ns;
 };
 /* Accounts for its time where its threads worked for others meanwhile: `behind` takes what they did when it could have
- * gone on, `sink` the rest. False: they are not known to have, or what the request waited for is not, and nothing is
- * told. */
+ * gone on (NULL: that is one piece of another path), `sink` the rest. False: they are not known to have, or what the
+ * request waited for is not, and nothing is told. */
 bool wp_explain_request(struct wp_explainer *explainer, const struct wp_explain_request *request,
     const struct wp_sink *sink, const struct wp_sink *behind);
 

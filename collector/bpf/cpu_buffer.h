@@ -91,6 +91,7 @@ static __always_inline __u64 ring_position(void)
 static __always_inline void close_slot(const struct quick *q)
 {
     q->slot->position = ring_position();
+    q->cursor->last_ns = ((const struct wp_record *)q->slot->head)->time_ns;
     count_slot(q->cursor, q->head);
     barrier();
     *(volatile __u32 *)&q->cursor->is_busy = 0;

@@ -470,6 +470,7 @@ struct tcp_sock {
     __u32 snd_una;
     __u32 snd_nxt;
     __u32 notsent_lowat;
+    __u64 tcp_clock_cache;
 };
 
 struct iphdr {

@@ -158,7 +158,8 @@ struct wp_work {
 struct wp_cpu_cursor {
     wp_u64 head, tail_seen; /* the programs' */
     wp_u32 is_busy, reserved;
-    wp_u64 apart[5];
+    wp_u64 last_ns; /* of the last slot */
+    wp_u64 apart[4];
     wp_u64 tail; /* the reader's, on a cache line of its own */
     wp_u64 to_the_end[7];
 };

@@ -208,8 +208,13 @@ int WORK_PROG(wp_switch, bool preempt, struct task_struct *prev, struct task_str
             r->head.flags |= 16; /* WP_SWITCH_HELD */
     }
     struct stack_cache *cache = thread && wp_unwinds ? &thread->stack_cache : 0;
-    if (cache && regs && is_as_remembered(ctx, cache, prev, regs) && is_interp_same(cache, prev, r)) {
+    __u64 frame = number_of(&context->places[0], ctx);
+    bool is_elsewhere = cache && regs && cache->key && (cache->ip != REGS_IP(regs) || cache->sp != regs->sp);
+    if (is_elsewhere)
+        r->head.stack_key = recall(frame);
+    else if (cache && regs && is_as_remembered(frame, cache, prev, regs) && is_interp_same(cache, prev, r))
         r->head.stack_key = cache->key;
+    if (r->head.stack_key) {
         send_quick(&r->head);
         return 0;
     }
@@ -221,8 +226,10 @@ int WORK_PROG(wp_switch, bool preempt, struct task_struct *prev, struct task_str
     __u16 kernel_ips = r->head.kernel_ips; /* the record is sent without them when the stack is known */
     bool is_known = send_with_stack(r, true);
     r->head.kernel_ips = kernel_ips;
-    if (cache && regs && is_known)
-        remember(ctx, cache, r, prev, regs, 0);
+    if (is_known && is_elsewhere)
+        remember_elsewhere(frame);
+    else if (is_known && cache && regs)
+        remember(frame, cache, r, prev, regs);
     return 0;
 }
 

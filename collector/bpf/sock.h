@@ -197,20 +197,28 @@ static __noinline int send_sock_whole(__u32 what, __u64 key, __u64 a, __u64 b, _
     return send_head(&r);
 }
 
-/* Written where it stays: there is one for every message that is sent, arrives, or is read. */
-static __always_inline void send_sock(__u8 kind, __u8 flags, __u64 key, __u64 a, __u32 c)
+/* When the kernel last took in or gave out something on that socket (tcp_mstamp_refresh of net/ipv4/tcp_output.c): as a
+ * segment comes, and as its bytes are read. 0: not known. The same clock, already read. */
+static __always_inline __u64 socket_clock(struct sock *sk)
+{
+    return bpf_core_field_exists(((struct tcp_sock *)0)->tcp_clock_cache) ? GET(tcp_sock, sk, tcp_clock_cache) : 0;
+}
+
+/* Written where it stays: there is one for every message that is sent, arrives, or is read. time_ns: 0, or when it
+ * was, but not before what this CPU wrote last. what: its kind, and its flags << 8. */
+static __always_inline void send_sock_at(__u64 time_ns, __u32 what, __u64 key, __u64 a, __u32 c)
 {
     __u32 cpu = bpf_get_smp_processor_id();
     struct quick q;
     if (unlikely(!open_slot(&q, cpu))) {
-        send_sock_whole(kind | (__u32)flags << 8, key, a, 0, c);
+        send_sock_whole(what, key, a, 0, c);
         return;
     }
     struct wp_record *r = (struct wp_record *)q.slot->head;
-    __u64 thread = is_current_here() ? bpf_get_current_pid_tgid() : 0;
-    r->time_ns = bpf_ktime_get_ns();
-    r->kind = kind;
-    r->flags = flags;
+    __u64 thread = (__u8)what != KIND_SOCK_ARRIVE && is_current_here() ? bpf_get_current_pid_tgid() : 0;
+    r->time_ns = !time_ns ? bpf_ktime_get_ns() : time_ns > q.cursor->last_ns ? time_ns : q.cursor->last_ns;
+    r->kind = (__u8)what;
+    r->flags = (__u8)(what >> 8);
     r->cpu = (__u16)cpu;
     r->tid = (__u32)thread;
     r->pid = (__u32)(thread >> 32);
@@ -220,6 +228,11 @@ static __always_inline void send_sock(__u8 kind, __u8 flags, __u64 key, __u64 a,
     r->stack_key = 0;
     r->a = a;
     close_slot(&q);
+}
+
+static __always_inline void send_sock(__u8 kind, __u8 flags, __u64 key, __u64 a, __u32 c)
+{
+    send_sock_at(0, kind | (__u32)flags << 8, key, a, c);
 }
 
 static __always_inline int tcp_sent(struct sock *sk, int result)
@@ -328,12 +341,12 @@ int WORK_PROG(wp_sock_page_exit, struct sock *sk, void *page, int offset, unsign
 }
 
 /* What has been copied, or only looked at, by now. */
-static __always_inline void send_read(struct socket *s, __u32 end)
+static __always_inline void send_read(struct socket *s, __u32 end, __u64 time_ns)
 {
     __u32 bytes = end - s->read_end;
     s->read_end = end;
     if (bytes)
-        send_sock(KIND_SOCK_RECV, 0, s->key, end, bytes);
+        send_sock_at(time_ns, KIND_SOCK_RECV, s->key, end, bytes);
 }
 
 /* The start of tcp_rcv_space_adjust, by pieces. What the kernel takes for its own use, in an interrupt, is no read. */
@@ -348,7 +361,7 @@ int WORK_PROG(wp_tcp_read, struct sock *sk)
         return 0;
     forget_positions(s, sk);
     begin_reads(s, sk);
-    send_read(s, GET(tcp_sock, sk, copied_seq));
+    send_read(s, GET(tcp_sock, sk, copied_seq), 0);
     return 0;
 }
 
@@ -363,7 +376,7 @@ static __always_inline int tcp_read(struct sock *sk, __u32 bytes)
     if (unlikely(!s->has_read_end))
         s->read_end = end - bytes;
     s->has_read_end = 1;
-    send_read(s, end - s->read_end == bytes + 1 ? end - 1 : end);
+    send_read(s, end - s->read_end == bytes + 1 ? end - 1 : end, socket_clock(sk));
     return 0;
 }
 
@@ -402,7 +415,7 @@ static __always_inline void tcp_ready(struct cpu_context *context, struct socket
     __u32 bytes = end - s->arrived_end;
     s->arrived_end = end;
     if (bytes)
-        send_sock(KIND_SOCK_ARRIVE, 0, s->key, end, bytes);
+        send_sock_at(socket_clock(sk), KIND_SOCK_ARRIVE, s->key, end, bytes);
 }
 
 /* The start of tcp_rcv_established: a segment of an established connection is about to be taken in. */

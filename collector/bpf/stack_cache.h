@@ -11,6 +11,8 @@
 
 #define KERNEL_WINDOW 256u /* words of a stack that are looked at in one piece */
 #define KERNEL_WORDS 32u
+#define RUN_GAP 1024u /* bytes */
+#define RUN_BELOW 64u
 
 struct stack_cache {
     __u64 ip, sp, bp, exec_vm, epoch, key;
@@ -20,11 +22,30 @@ struct stack_cache {
     __u32 generation, exec_id;
     __u32 user_count, kernel_count;
     __u32 kernel_words, kernel_next; /* of the search */
-    __u32 near_size;                 /* bytes from sp on that hold all words of `user`; 0: they lie farther apart */
-    __u32 reserved;
     struct word user[WALK_WORDS];
+    /* By the first word of a run: bytes that hold it, else 0; and how many of them lie below that word. */
+    __u16 runs[WALK_WORDS], below[WALK_WORDS];
     struct word kernel[KERNEL_WORDS]; /* `at`: see kernel_word */
 };
+
+/* A thread that sleeps at several places by turns: those besides the one that it remembers itself. */
+struct cache_place {
+    __u64 ip, sp, tid;
+};
+
+struct {
+    __uint(type, BPF_MAP_TYPE_LRU_HASH);
+    __uint(max_entries, 4096); /* 7 MiB */
+    __type(key, struct cache_place);
+    __type(value, struct stack_cache);
+} stack_caches SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, __u32);
+    __type(value, struct stack_cache);
+} empty_cache SEC(".maps");
 
 struct window {
     __u64 words[KERNEL_WINDOW];
@@ -53,51 +74,79 @@ static __always_inline __u64 kernel_word(const struct stack_cache *m, __u32 inde
     return index + 1 == m->kernel_count ? top - at : frame + at;
 }
 
-/* One copy of the user's stack is cheaper than a word at a time. */
-static __always_inline bool is_near_same(struct stack_cache *m)
+/* One copy of some of the user's stack is cheaper than a word at a time. */
+static __always_inline bool is_user_same(struct stack_cache *m)
 {
     __u32 zero = 0;
     struct window *window = bpf_map_lookup_elem(&windows, &zero);
-    __u64 size = m->near_size;
-    barrier_var(size);
-    if (!window || size > sizeof(*window) || bpf_probe_read_user(window, size, (void *)m->sp))
-        return false;
+    __u64 begin = 0;
     for (__u32 i = 0; i < WALK_WORDS; i++) {
-        if (i >= m->user_count)
+        if (!window || i >= m->user_count)
             break;
-        if (window->words[(m->user[i].at - m->sp) / 8 & (KERNEL_WINDOW - 1)] != m->user[i].value)
+        __u64 at = m->user[i].at, size = m->runs[i];
+        if (size) {
+            begin = at - m->below[i];
+            barrier_var(size);
+            if (size > sizeof(*window) || bpf_probe_read_user(window, size, (void *)begin))
+                return false;
+        }
+        if (window->words[(at - begin) / 8 & (KERNEL_WINDOW - 1)] != m->user[i].value)
             return false;
     }
-    return true;
+    return window;
 }
 
-static __always_inline bool is_far_same(struct stack_cache *m)
+struct runs {
+    struct stack_cache *cache;
+    __u64 begin, end, first; /* first: the run's first word, which is at first_at */
+    __u64 first_at;
+};
+
+/* Words that lie near each other are read together: the walk goes up the stack, but for what a frame has saved below
+ * its return address. */
+static long add_to_run(__u32 index, void *argument)
 {
-    for (__u32 i = 0; i < WALK_WORDS; i++) {
-        __u64 now;
-        if (i >= m->user_count)
-            break;
-        if (bpf_probe_read_user(&now, sizeof(now), (void *)m->user[i].at) || now != m->user[i].value)
-            return false;
+    struct runs *runs = argument;
+    struct stack_cache *m = runs->cache;
+    __u64 i = index, first = runs->first;
+    if (!m || i >= m->user_count)
+        return 1;
+    barrier_var(i);
+    barrier_var(first);
+    i &= WALK_WORDS - 1;
+    first &= WALK_WORDS - 1;
+    __u64 at = m->user[i].at, low = at < runs->begin ? at : runs->begin, high = at + 8 > runs->end ? at + 8 : runs->end;
+    bool is_near = i && !((at - runs->begin) & 7) && runs->begin - low <= RUN_BELOW &&
+        (at < runs->end || at - runs->end <= RUN_GAP) && high - low <= sizeof(struct window);
+    m->runs[i] = m->below[i] = 0;
+    if (!is_near) {
+        first = runs->first = i;
+        runs->first_at = low = at;
+        high = at + 8;
     }
-    return true;
+    runs->begin = low;
+    runs->end = high;
+    m->runs[first] = (__u16)(high - low);
+    m->below[first] = (__u16)(runs->first_at - low);
+    return 0;
 }
 
+/* `frame`: where the arguments of the tracepoint's program are. */
 static __always_inline bool is_as_remembered(
-    void *ctx, struct stack_cache *m, struct task_struct *task, struct pt_regs *regs)
+    __u64 frame, struct stack_cache *m, struct task_struct *task, struct pt_regs *regs)
 {
     if (!m->key || m->ip != REGS_IP(regs) || m->sp != regs->sp || m->bp != REGS_BP(regs) ||
         m->exec_vm != LOOSE(task_struct, task)->mm->exec_vm || m->epoch != wp_stack_epoch ||
         m->generation != wp_unwind_generation || m->exec_id != task->self_exec_id)
         return false;
-    __u64 frame = number_of(&m->place, ctx), top = stack_top(m, task);
+    __u64 top = stack_top(m, task);
     for (__u32 i = 0; i < KERNEL_WORDS; i++) {
         if (i >= m->kernel_count)
             break;
         if (word_at(kernel_word(m, i, frame, top)) != m->kernel[i].value)
             return false;
     }
-    return m->near_size ? is_near_same(m) : is_far_same(m);
+    return is_user_same(m);
 }
 
 /* An interpreter's frames change without a word of the stack: they are walked again. */
@@ -169,14 +218,15 @@ static __always_inline bool find_kernel_words(struct stack_cache *m, struct stac
     return true;
 }
 
-static __always_inline void remember(void *ctx, struct stack_cache *m, struct stack_record *r, struct task_struct *task,
-    struct pt_regs *regs, __u32 which)
+static __always_inline void remember(
+    __u64 frame, struct stack_cache *m, struct stack_record *r, struct task_struct *task, struct pt_regs *regs)
 {
+    __u32 which = 0;
     struct walk *w = bpf_map_lookup_elem(&walks, &which);
     m->key = 0;
     if (!w || w->word_count > WALK_WORDS)
         return;
-    m->kernel_at = number_of(&m->place, ctx);
+    m->kernel_at = frame;
     if (!find_kernel_words(m, r, stack_top(m, task)))
         return;
     m->ip = REGS_IP(regs);
@@ -187,11 +237,47 @@ static __always_inline void remember(void *ctx, struct stack_cache *m, struct st
     m->generation = wp_unwind_generation;
     m->exec_id = task->self_exec_id;
     m->user_count = w->word_count;
-    __u64 span = w->highest + 8 - m->sp;
-    m->near_size = !((w->mixed | m->sp) & 7) && w->highest >= m->sp && span <= sizeof(struct window) ? (__u32)span : 0;
     bpf_probe_read_kernel(m->user, sizeof(m->user), w->words);
+    struct runs runs = {.cache = m};
+    bpf_loop(WALK_WORDS, add_to_run, &runs, 0);
     m->interp = wp_interps ? apart_hash(which) : 0;
     m->key = r->head.stack_key;
+}
+
+/* The key of the stack at another place of the running thread, which is as remembered; 0: it is not. An entry may be
+ * given to another thread meanwhile, whose place has another key. Not static, as the next one: verified once. */
+__noinline __u64 recall(__u64 frame)
+{
+    struct task_struct *task = current_task();
+    struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+    struct stack_record *r = stack_scratch(0);
+    if (!regs || !r)
+        return 0;
+    struct cache_place place = {.ip = REGS_IP(regs), .sp = regs->sp, .tid = (__u32)task->pid};
+    struct stack_cache *m = bpf_map_lookup_elem(&stack_caches, &place);
+    __u64 key = m ? *(volatile __u64 *)&m->key : 0;
+    if (!key || !is_as_remembered(frame, m, task, regs) || !is_interp_same(m, task, r))
+        return 0;
+    return *(volatile __u64 *)&m->key == key ? key : 0;
+}
+
+/* The stack in the scratch of switches, which has just been walked. */
+__noinline int remember_elsewhere(__u64 frame)
+{
+    __u32 zero = 0;
+    struct task_struct *task = current_task();
+    struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+    struct stack_record *r = stack_scratch(0);
+    struct stack_cache *empty = bpf_map_lookup_elem(&empty_cache, &zero);
+    if (!regs || !r || !empty)
+        return 0;
+    struct cache_place place = {.ip = REGS_IP(regs), .sp = regs->sp, .tid = (__u32)task->pid};
+    struct stack_cache *m = bpf_map_lookup_elem(&stack_caches, &place);
+    if (!m && !bpf_map_update_elem(&stack_caches, &place, empty, BPF_NOEXIST))
+        m = bpf_map_lookup_elem(&stack_caches, &place);
+    if (m)
+        remember(frame, m, r, task, regs);
+    return 0;
 }
 
 #endif

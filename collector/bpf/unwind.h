@@ -287,6 +287,7 @@ static __always_inline long step_signal(struct walk *w)
         w->end = WP_UNWIND_UNREADABLE;
         return 1;
     }
+    w->bp_at = 0;
     w->is_exact = 1;
     return 0;
 }
@@ -318,7 +319,7 @@ __noinline int enter_goroutine(struct walk *w)
         return 0;
     w->sp = sp;
     w->ip = ip;
-    w->bp = 0; /* its frames are found by sp */
+    w->bp = w->bp_at = 0; /* its frames are found by sp */
     return 1;
 }
 
@@ -332,12 +333,14 @@ static __always_inline long step_row(struct walk *w, struct wp_unwind_row row)
         cfa = w->sp + offset;
         break;
     case WP_CFA_BP:
+        load_bp(w);
         cfa = w->bp + offset;
         break;
     case WP_CFA_PLT:
         cfa = w->sp + 8 + ((w->ip & 15) >= 11 ? 8 : 0);
         break;
     case WP_CFA_BP_AT:
+        load_bp(w);
         if (!read_word(w, w->bp + offset, &cfa)) {
             w->end = WP_UNWIND_UNREADABLE;
             return 1;
@@ -387,10 +390,12 @@ static __always_inline long step_row(struct walk *w, struct wp_unwind_row row)
         w->end = WP_UNWIND_UNREADABLE;
         return 1;
     }
-    if (row.bp == WP_BP_AT_BP)
-        read_word(w, w->bp, &w->bp);
-    else if (row.bp != WP_BP_SAME)
-        read_word(w, cfa + (__s64)row.bp * 8, &w->bp);
+    if (row.bp == WP_BP_AT_BP) {
+        load_bp(w);
+        w->bp_at = w->bp;
+    } else if (row.bp != WP_BP_SAME) {
+        w->bp_at = cfa + (__s64)row.bp * 8;
+    }
     w->sp = cfa;
     w->is_exact = 0;
     return 0;
@@ -424,6 +429,7 @@ static long step(__u32 index, void *argument)
     }
     if (area.object && find_row(&area, address, &row) && row.cfa != WP_CFA_NONE)
         return step_row(w, row);
+    load_bp(w);
     if (!area.object && wp_interps && is_java(w, address))
         return step_java(w);
     if (wp_interps && is_v8())
@@ -452,9 +458,8 @@ __noinline __u32 unwind_user(struct user_ips *ips, __u32 which)
     w->ip = REGS_IP(regs);
     w->sp = regs->sp;
     w->bp = REGS_BP(regs);
+    w->bp_at = 0;
     w->count = w->word_count = w->jit_count = 0;
-    w->highest = w->mixed = 0;
-    w->floor = w->sp;
     w->di = REGS_LINK(regs);
 #if defined(__TARGET_ARCH_x86)
     w->held[WP_CFA_HELD_AX] = regs->ax;

@@ -39,12 +39,12 @@ struct word {
 /* Kept in a map: what the verifier does not follow it need not walk again for every frame. */
 struct walk {
     __u64 ip, sp, bp;
+    __u64 bp_at; /* 0, or where the frame's bp lies that nobody has asked for yet */
     __u32 count;
-    __u32 end;            /* enum wp_unwind_end */
-    __u32 is_exact;       /* ip is an instruction, not the one behind a call */
-    __u32 word_count;     /* past WALK_WORDS: not all of them are there */
-    __u64 highest, mixed; /* the last of their addresses; all of them or-ed, and odd when one lies below the stack */
-    __u64 floor, di;      /* sp and di at the start */
+    __u32 end;                /* enum wp_unwind_end */
+    __u32 is_exact;           /* ip is an instruction, not the one behind a call */
+    __u32 word_count;         /* past WALK_WORDS: not all of them are there */
+    __u64 di;                 /* at the start */
     __u64 held[WP_CFA_HELDS]; /* other registers then */
     __u64 bytecode;           /* where HotSpot's interpreter stood in a method then (r13) */
     __u32 jit_count, segment_bits;
@@ -74,10 +74,18 @@ static __always_inline bool read_word(struct walk *w, __u64 address, __u64 *word
         kept->at = address;
         kept->value = *word;
     }
-    w->mixed |= address | (address < w->floor);
-    if (address > w->highest)
-        w->highest = address;
     return true;
+}
+
+/* Few frames are found by bp: elsewhere what a function has saved of it is a value like others, which neither costs a
+ * read nor makes a place differ from itself. Not static: the verifier walks it once. */
+__noinline int load_bp(struct walk *w)
+{
+    if (w && w->bp_at)
+        read_word(w, w->bp_at, &w->bp);
+    if (w)
+        w->bp_at = 0;
+    return 0;
 }
 
 static __always_inline void put_jit(struct walk *w, __u64 what, __u64 place)

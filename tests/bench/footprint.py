@@ -3,8 +3,8 @@
 """footprint.py BIN_DIR [--processes N] [--seconds N]: memory of the collector on a host of many processes (500), as JSON.
 
 The processes are interpreters and small programs by turns (those of the list that are installed), each of which wakes ten times a second. Megabytes at
-the end, and the highest of rows of every second: `resident`; `anonymous`, which no file and no ring is part of; `shared`, which the
-rings and the buffers of its CPUs are, beside pages of its own file. An aggregator takes what it sends. As root; asserts nothing."""
+the end, and the highest of rows of every second: `resident`, where a page counts once (Pss: the kernel's ring is mapped twice) and what others map as well by its
+share; `anonymous`, which no file and no ring is part of; `shared`, which the ring and the buffers of its CPUs are, beside pages of its own file. An aggregator takes what it sends. As root; asserts nothing."""
 import argparse, json, os, shutil, subprocess, sys, tempfile, time
 from importlib.machinery import SourceFileLoader
 
@@ -18,7 +18,7 @@ PROGRAMS = [["python3", "-c", "import time\nwhile 1: time.sleep(0.1)"], ["perl",
 def held(pid):
     with open(f"/proc/{pid}/smaps_rollup", encoding="ascii") as maps:
         kilobytes = {line.split(":")[0]: int(line.split()[1]) for line in maps if line.endswith("kB\n")}
-    return {"resident": kilobytes["Rss"] / 1024, "anonymous": kilobytes["Anonymous"] / 1024, "shared": (kilobytes["Rss"] - kilobytes["Anonymous"]) / 1024}
+    return {"resident": kilobytes["Pss"] / 1024, "anonymous": kilobytes["Anonymous"] / 1024, "shared": (kilobytes["Pss"] - kilobytes["Anonymous"]) / 1024}
 
 
 def main():
