@@ -210,11 +210,15 @@ int WORK_PROG(wp_switch, bool preempt, struct task_struct *prev, struct task_str
     struct stack_cache *cache = thread && wp_unwinds ? &thread->stack_cache : 0;
     __u64 frame = number_of(&context->places[0], ctx);
     bool is_elsewhere = cache && regs && cache->key && (cache->ip != REGS_IP(regs) || cache->sp != regs->sp);
-    if (is_elsewhere)
-        r->head.stack_key = recall(frame);
-    else if (cache && regs && is_as_remembered(frame, cache, prev, regs) && is_interp_same(cache, prev, r))
-        r->head.stack_key = cache->key;
-    if (r->head.stack_key) {
+    __u64 key = 0;
+    if (is_elsewhere) {
+        key = recall(frame);
+    } else if (cache && regs && is_as_remembered(frame, cache, prev, regs)) {
+        key = cache->key;
+        r->interp = cache->interp;
+    }
+    if (key && is_interp_same(r->interp, r)) {
+        r->head.stack_key = key;
         send_quick(&r->head);
         return 0;
     }

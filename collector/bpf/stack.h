@@ -16,6 +16,7 @@ struct stack_record {
     /* Addresses, then frames of a language. One spare: lets the verifier see that a part fits behind the one before. */
     __u64 ips[MAX_IPS + WP_INTERP_DEPTH + 1];
     __u32 interp_frames;
+    __u64 interp; /* of stack_cache.h */
 };
 
 /* Switches run with interrupts off, samples in an interrupt that may stop everything but a switch: one buffer each. */

@@ -149,13 +149,13 @@ static __always_inline bool is_as_remembered(
     return is_user_same(m);
 }
 
-/* An interpreter's frames change without a word of the stack: they are walked again. */
-static __always_inline bool is_interp_same(struct stack_cache *m, struct task_struct *task, struct stack_record *r)
+/* An interpreter's frames change without a word of the stack: they are walked again. `interp`: as remembered. */
+static __always_inline bool is_interp_same(__u64 interp, struct stack_record *r)
 {
-    if (!wp_interps || !m->interp)
+    if (!wp_interps || !interp)
         return true;
     walk_interp((struct interp_words *)r->ips, 0);
-    return interp_hash(0) == m->interp;
+    return interp_hash(0) == interp;
 }
 
 struct search {
@@ -244,8 +244,9 @@ static __always_inline void remember(
     m->key = r->head.stack_key;
 }
 
-/* The key of the stack at another place of the running thread, which is as remembered; 0: it is not. An entry may be
- * given to another thread meanwhile, whose place has another key. Not static, as the next one: verified once. */
+/* The key of the stack at another place of the running thread, which is as remembered but for an interpreter's frames,
+ * whose hash goes to the scratch of switches; 0: it is not. An entry may be given to another thread meanwhile, whose
+ * place has another key. Not static, as the next one: verified once. */
 __noinline __u64 recall(__u64 frame)
 {
     struct task_struct *task = current_task();
@@ -256,8 +257,9 @@ __noinline __u64 recall(__u64 frame)
     struct cache_place place = {.ip = REGS_IP(regs), .sp = regs->sp, .tid = (__u32)task->pid};
     struct stack_cache *m = bpf_map_lookup_elem(&stack_caches, &place);
     __u64 key = m ? *(volatile __u64 *)&m->key : 0;
-    if (!key || !is_as_remembered(frame, m, task, regs) || !is_interp_same(m, task, r))
+    if (!key || !is_as_remembered(frame, m, task, regs))
         return 0;
+    r->interp = m->interp;
     return *(volatile __u64 *)&m->key == key ? key : 0;
 }
 
