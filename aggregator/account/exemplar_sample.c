@@ -149,6 +149,7 @@ static void show_within(struct wp_aggregate *aggregate, struct view *view, struc
         if (has_fit || !view->row_limit)
             break;
     }
+    view->pieces = NULL;
     wp_top_k_fini(&pieces);
     if (!has_fit)
         wp_buffer_fini(out); /* no memory: it is not stored */
@@ -174,15 +175,17 @@ static void tell_window(
     const struct wp_reply *reply = reply_of(aggregate, window);
     uint64_t start_ns = start_of(aggregate, window);
     struct wp_interval interval = {aggregate->home, window->thread, start_ns, start_ns + window->length_ns};
-    if (reply && reply->reader && reply->read_ns < reply->time_ns &&
-        wp_explain_request(aggregate->explainer,
-            &(struct wp_explain_request){reply->socket, reply->reader, reply->thread, reply->read_ns, reply->time_ns},
-            sink, NULL)) {
-        interval.thread = reply->reader;
-        interval.end_ns = reply->read_ns;
+    if (reply && reply->reader && reply->read_ns < reply->time_ns) {
+        const struct wp_explain_request request = {
+            reply->socket, reply->reader, reply->thread, reply->read_ns, reply->time_ns};
+        if (wp_explain_request(aggregate->explainer, &request, sink, NULL)) {
+            interval.thread = reply->reader;
+            interval.end_ns = reply->read_ns;
+        }
     }
+    const struct wp_explained rest = {.interval = &interval, .window_ns = UINT64_MAX};
     if (interval.start_ns < interval.end_ns)
-        wp_explained_tell(aggregate, &(struct wp_explained){.interval = &interval, .window_ns = UINT64_MAX}, sink);
+        wp_explained_tell(aggregate, &rest, sink);
 }
 
 static void look_at_window(struct wp_aggregate *aggregate, struct wp_exemplar_window *window)
@@ -191,7 +194,8 @@ static void look_at_window(struct wp_aggregate *aggregate, struct wp_exemplar_wi
     struct wp_sink sink = wp_piece_list_sink(&list);
     window->is_new = false;
     tell_window(aggregate, window, &sink);
-    show_within(aggregate, &(struct view){.window = window, .list = &list, .row_limit = WINDOW_ROWS}, &window->trace);
+    struct view view = {.window = window, .list = &list, .row_limit = WINDOW_ROWS};
+    show_within(aggregate, &view, &window->trace);
     wp_piece_list_fini(&list);
 }
 
