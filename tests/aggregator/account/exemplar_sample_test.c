@@ -11,6 +11,7 @@
 #include "storage/report/trace_decode.h"
 #include "tests/aggregator/made_trace.h"
 
+#include <netinet/in.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -32,6 +33,8 @@ struct recording {
     struct wp_event *events;
     uint32_t count;
     uint64_t now_ns;
+    struct wp_socket_entry *sockets; /* borrowed */
+    uint32_t socket_count;
 };
 
 static void put(struct recording *recording, struct wp_event event)
@@ -113,6 +116,8 @@ static void open_session(struct made_session *made, const struct recording *reco
         .first_stack = 1,
         .threads = threads,
         .thread_count = 2,
+        .sockets = recording->sockets,
+        .socket_count = recording->socket_count,
         .events = recording->events,
         .event_count = recording->count,
         .watermark_ns = recording->now_ns};
@@ -191,6 +196,66 @@ static void idle_kernel_threads_and_waits_for_a_cpu_are_told_apart(void **state)
     assert_int_equal(idle_ns, 3 * MS);
     assert_int_equal(runnable_ns, MS / 2);
     wp_trace_destroy(trace);
+    free(r.events);
+}
+
+enum { HERS = 1, HIS, ASKING, ASKED }; /* sockets: two that others opened, the base's to the worker, that one's end */
+
+static void transfer(struct recording *r, enum wp_event_kind kind, uint32_t thread, uint32_t socket, uint32_t end)
+{
+    put(r, (struct wp_event){.kind = kind, .thread = thread, .d = socket, .a = end, .c = 50});
+}
+
+/* The base works for another client while the worker answers what it asked for a request: of the request's window that
+ * is another path, up to where the answer is read. */
+static void a_request_is_what_itself_went_through(void **state)
+{
+    (void)state;
+    struct wp_socket_entry sockets[] = {{AF_INET, IPPROTO_TCP, 80, 40000, {10}, {11}, 1},
+        {AF_INET, IPPROTO_TCP, 80, 40001, {10}, {11}, 1}, {AF_INET, IPPROTO_TCP, 40002, 90, {127}, {127}, 1},
+        {AF_INET, IPPROTO_TCP, 90, 40002, {127}, {127}, 1}};
+    struct recording r = {
+        .events = calloc(16, sizeof(*r.events)), .now_ns = START, .sockets = sockets, .socket_count = 4};
+    struct made_session made;
+    struct wp_trace *trace = NULL;
+    uint64_t behind_ns = 0, all_ns = 0;
+    put(&r, (struct wp_event){.kind = WP_EVENT_SWITCH, .cpu = 0, .other = 1});
+    put(&r, (struct wp_event){.kind = WP_EVENT_SWITCH, .cpu = 1, .other = 2});
+    transfer(&r, WP_EVENT_SOCK_SEND, 1, ASKING, 50);
+    r.now_ns += MS;
+    transfer(&r, WP_EVENT_SOCK_RECV, 1, HERS, 100);
+    r.now_ns += MS;
+    transfer(&r, WP_EVENT_SOCK_SEND, 1, ASKING, 100);
+    transfer(&r, WP_EVENT_SOCK_RECV, 2, ASKED, 100);
+    r.now_ns += MS;
+    transfer(&r, WP_EVENT_SOCK_RECV, 1, HIS, 100);
+    r.now_ns += 5 * MS;
+    transfer(&r, WP_EVENT_SOCK_SEND, 2, ASKED, 100);
+    transfer(&r, WP_EVENT_SOCK_ARRIVE, 0, ASKING, 100);
+    r.now_ns += 3 * MS;
+    transfer(&r, WP_EVENT_SOCK_SEND, 1, HIS, 100);
+    transfer(&r, WP_EVENT_SOCK_RECV, 1, ASKING, 100);
+    r.now_ns += MS;
+    transfer(&r, WP_EVENT_SOCK_SEND, 1, HERS, 100);
+    r.now_ns += MS;
+    put(&r, (struct wp_event){.kind = WP_EVENT_SWITCH, .cpu = 0, .thread = 1, .c = WP_STATE_DEAD});
+    put(&r, (struct wp_event){.kind = WP_EVENT_SWITCH, .cpu = 1, .thread = 2, .c = WP_STATE_DEAD});
+    open_session(&made, &r, 0);
+    close_step_by_step(made.session, false);
+    const struct wp_exemplar_sample *sampled = wp_aggregate_sampled(aggregate_of(made.session, 0));
+    const struct wp_exemplars *set = &sampled->boxes[0].set;
+    for (uint32_t i = 0; i < set->count && !trace; i++)
+        if (set->rows[i].length_ns == 11 * MS)
+            assert_int_equal(wp_trace_decode(&trace, set->rows[i].trace.data, set->rows[i].trace.size, NULL), 0);
+    assert_non_null(trace);
+    for (uint32_t i = 0; i < trace->piece_count; i++) {
+        behind_ns += trace->pieces[i].category == WP_OTHER_PATH ? trace->pieces[i].length_ns : 0;
+        all_ns += trace->pieces[i].length_ns;
+    }
+    assert_int_equal(behind_ns, 3 * MS);
+    assert_int_equal(all_ns, 11 * MS);
+    wp_trace_destroy(trace);
+    close_session(&made);
     free(r.events);
 }
 
@@ -373,8 +438,9 @@ static void so_many_hosts_have_their_own(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(idle_kernel_threads_and_waits_for_a_cpu_are_told_apart),
-        cmocka_unit_test(the_longest_rows_are_kept), cmocka_unit_test(what_fits_is_kept_whole),
-        cmocka_unit_test(what_has_no_place_is_counted), cmocka_unit_test(what_ended_before_the_window_is_not_missing),
-        cmocka_unit_test(largest_are_the_longest), cmocka_unit_test(so_many_hosts_have_their_own)};
+        cmocka_unit_test(a_request_is_what_itself_went_through), cmocka_unit_test(the_longest_rows_are_kept),
+        cmocka_unit_test(what_fits_is_kept_whole), cmocka_unit_test(what_has_no_place_is_counted),
+        cmocka_unit_test(what_ended_before_the_window_is_not_missing), cmocka_unit_test(largest_are_the_longest),
+        cmocka_unit_test(so_many_hosts_have_their_own)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
