@@ -6,10 +6,11 @@
 #include "aggregator/net/messages.h"
 #include "aggregator/timeline/slices.h"
 
-#define BATCH 16u       /* reads and sends of one turn that are looked at */
-#define LOOK_LIMIT 128u /* acts that are tried for one request */
-#define ACT_LIMIT 256u  /* acts of a thread since a request */
-#define SLEEP_LIMIT 64u /* slices */
+#define BATCH 16u        /* reads and sends of one turn that are looked at */
+#define LOOKS_A_VISIT 8u /* so many take as long as a slice of a thread */
+#define LOOK_LIMIT 128u  /* acts that are tried for one request */
+#define ACT_LIMIT 256u   /* acts of a thread since a request */
+#define SLEEP_LIMIT 64u  /* slices */
 
 /* What a thread read before it sent something: one of these is why. */
 struct batch {
@@ -319,10 +320,14 @@ bool wp_hops_find(struct wp_explainer *x, struct wp_hops *hops, uint32_t socket,
     hops->at_ns = answered_ns;
     hops->count = hops->next = hops->step = 0;
     hops->is_guess = false;
-    uint64_t replied_ns = x->depth + 2 > x->options.depth ? 0 : replied(x, hops, socket);
+    bool is_bounded = x->depth + 2 > x->options.depth || x->visited > x->options.width;
+    uint64_t replied_ns = is_bounded ? 0 : replied(x, hops, socket);
     if (!replied_ns)
         return false;
-    if (!search(&s, sender, replied_ns)) {
+    bool is_found = search(&s, sender, replied_ns);
+    x->visited += s.looks / LOOKS_A_VISIT;
+    x->fleet->visits += s.looks / LOOKS_A_VISIT;
+    if (!is_found) {
         hops->is_guess = guess(&s, sender, replied_ns);
         hops->own_ns = hops->is_guess ? hops->hops[hops->count - 1].asked_ns : hops->read_ns;
         hops->ready_ns = turned_away(x, hops);
