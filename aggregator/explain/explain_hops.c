@@ -321,7 +321,7 @@ bool wp_hops_find(struct wp_explainer *x, struct wp_hops *hops, uint32_t socket,
     hops->count = hops->next = hops->step = 0;
     hops->is_guess = false;
     bool is_bounded = x->depth + 2 > x->options.depth || x->visited > x->options.width;
-    uint64_t replied_ns = is_bounded ? 0 : replied(x, hops, socket);
+    uint64_t replied_ns = is_bounded || !read->thread ? 0 : replied(x, hops, socket);
     if (!replied_ns)
         return false;
     bool is_found = search(&s, sender, replied_ns);

@@ -203,7 +203,7 @@ enum { HERS = 1, HIS, ASKING, ASKED }; /* sockets: two that others opened, the b
 
 static void transfer(struct recording *r, enum wp_event_kind kind, uint32_t thread, uint32_t socket, uint32_t end)
 {
-    put(r, (struct wp_event){.kind = kind, .thread = thread, .d = socket, .a = end, .c = 50});
+    put(r, (struct wp_event){.kind = (uint8_t)kind, .thread = thread, .d = socket, .a = end, .c = 50});
 }
 
 /* The base works for another client while the worker answers what it asked for a request: of the request's window that
