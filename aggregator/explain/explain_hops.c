@@ -27,18 +27,17 @@ struct search {
     uint32_t socket, looks;
 };
 
-/* When the thread was last done with a sleep for whatever comes, before that; 0: not lately. */
-static uint64_t turn_began(const struct wp_explainer *x, uint32_t index, uint64_t before_ns)
+const struct wp_slice *wp_hops_sleep(const struct wp_explainer *x, uint32_t index, uint64_t before_ns)
 {
     const struct wp_thread *thread = &x->timeline->threads[index];
     uint64_t ordinal = wp_thread_find(thread, before_ns - 1);
     for (uint32_t i = 0; i < SLEEP_LIMIT && ordinal != thread->slice_end; i++) {
         const struct wp_slice *slice = wp_thread_slice(thread, ordinal);
         if (!(slice->flags & (WP_SLICE_PREEMPTED | WP_SLICE_BORN)) && wp_wait_is_choosing(slice))
-            return slice->in_ns;
+            return slice;
         ordinal = ordinal == thread->first_slice ? thread->slice_end : ordinal - 1;
     }
-    return 0;
+    return NULL;
 }
 
 /* The reads of the turn in which the thread sends something at `at_ns`, up to the sends before them. Several of one
@@ -48,7 +47,8 @@ static struct batch batch_of(const struct wp_explainer *x, uint32_t thread, uint
     struct batch batch = {0};
     struct wp_acts_back back = wp_acts_before(&x->timeline->messages.acts, thread, at_ns);
     const struct wp_act *act = wp_acts_next(&back), *after = NULL;
-    uint64_t began_ns = act ? turn_began(x, thread, at_ns) : 0;
+    const struct wp_slice *asleep = act ? wp_hops_sleep(x, thread, at_ns) : NULL;
+    uint64_t began_ns = asleep ? asleep->in_ns : 0;
     batch.last_ns = act ? act->time_ns : 0;
     for (; act && act->time_ns >= began_ns && batch.count < BATCH && batch.sends < BATCH; act = wp_acts_next(&back)) {
         bool is_same = after && after->socket == act->socket && after->kind == act->kind;

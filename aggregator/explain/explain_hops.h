@@ -52,5 +52,8 @@ bool wp_hops_find(struct wp_explainer *x, struct wp_hops *hops, uint32_t socket,
     uint32_t sender, uint64_t answered_ns);
 /* The part before the last one; false: that was all. */
 bool wp_hops_next(struct wp_hops *hops, struct wp_hop_part *part);
+/* The last sleep of the thread of the present host for whatever comes, among the 64 slices up to that time: where a
+ * loop looks for it. NULL: there is none. Borrowed. */
+const struct wp_slice *wp_hops_sleep(const struct wp_explainer *x, uint32_t thread, uint64_t before_ns);
 
 #endif

@@ -26,7 +26,6 @@
 #include <string.h>
 
 #define SYSCALL_CONNECT 42
-#define SLEEP_LIMIT 64u /* slices that are looked at for the place where a loop sleeps */
 
 /* The other end of a socket: where, and what to add to a time here to get the time there. */
 struct far {
@@ -488,21 +487,6 @@ void wp_wait_on_message(struct wp_explainer *x, const struct wp_wait *wait, uint
 
 /* --- a request of several that a server works for --- */
 
-/* The sleep of a loop during that wait, or else the last one before it: where it looks for what has come. NULL: it has
- * none. */
-static const struct wp_slice *sleep_of(const struct wp_explainer *x, const struct wp_hop_part *part)
-{
-    const struct wp_thread *thread = &x->timeline->threads[part->thread];
-    uint64_t ordinal = wp_thread_find(thread, part->to_ns - 1);
-    for (uint32_t i = 0; i < SLEEP_LIMIT && ordinal != thread->slice_end; i++) {
-        const struct wp_slice *slice = wp_thread_slice(thread, ordinal);
-        if (!(slice->flags & (WP_SLICE_PREEMPTED | WP_SLICE_BORN)) && wp_wait_is_choosing(slice))
-            return slice;
-        ordinal = ordinal == thread->first_slice ? thread->slice_end : ordinal - 1;
-    }
-    return NULL;
-}
-
 /* What it waits for in a part with an answer, as a sleep that this ended. */
 static struct wp_slice slice_of(const struct wp_hop_part *part, const struct wp_slice *asleep)
 {
@@ -522,7 +506,7 @@ void wp_wait_on_hop(struct wp_explainer *x, uint32_t parent, const struct wp_hop
 {
     uint32_t identity = wp_explain_identity_at(x, part->thread, to - 1);
     uint32_t node = wp_explain_process_node(x, parent, identity);
-    const struct wp_slice *asleep = sleep_of(x, part), slice = slice_of(part, asleep);
+    const struct wp_slice *asleep = wp_hops_sleep(x, part->thread, part->to_ns), slice = slice_of(part, asleep);
     struct wp_wait wait = {.thread = part->thread,
         .slice = &slice,
         .node = asleep ? wp_explain_sleep_node(x, node, asleep, false) : node,
