@@ -46,4 +46,37 @@ static inline unsigned wp_event_columns(unsigned kind)
     return kind < WP_EVENT_KINDS ? columns[kind] : 0;
 }
 
+/*
+ * Wire minor 8: where a message ends in its stream travels as the difference to where it is expected to end, which is
+ * none of most: behind the socket's last message of the kind by as many bytes as the message has; of a waking by a
+ * message, where the socket's last arrival ended. Sockets that share a place spoil each other's expectations, and
+ * nothing else. Both ends begin each batch with zeros.
+ */
+#define WP_POSITION_PLACES 2048u /* a power of two */
+struct wp_positions {
+    uint64_t ends[3][WP_POSITION_PLACES]; /* by kind from SOCK_SEND on, and by the socket's id */
+};
+
+/* Does `a` travel so? `c` is known by then. */
+static inline bool wp_event_has_position(const struct wp_event *e)
+{
+    return (e->kind >= WP_EVENT_SOCK_SEND && e->kind <= WP_EVENT_SOCK_RECV) ||
+        (e->kind == WP_EVENT_WAKING && e->c == WP_CAUSE_MESSAGE);
+}
+
+/* What `a` of such an event is expected to be; all other fields are known. */
+static inline uint64_t wp_position_expected(const struct wp_positions *p, const struct wp_event *e)
+{
+    uint32_t place = e->d & (WP_POSITION_PLACES - 1);
+    return e->kind == WP_EVENT_WAKING ? p->ends[WP_EVENT_SOCK_ARRIVE - WP_EVENT_SOCK_SEND][place]
+                                      : p->ends[e->kind - WP_EVENT_SOCK_SEND][place] + e->c;
+}
+
+/* That is known now, too. */
+static inline void wp_position_pass(struct wp_positions *p, const struct wp_event *e)
+{
+    if (e->kind != WP_EVENT_WAKING)
+        p->ends[e->kind - WP_EVENT_SOCK_SEND][e->d & (WP_POSITION_PLACES - 1)] = e->a;
+}
+
 #endif

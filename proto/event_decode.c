@@ -2,7 +2,6 @@
 #include "proto/event_decode.h"
 
 #include "proto/batch.h"
-#include "proto/event_columns.h"
 #include "proto/event_fields.h"
 
 #include <endian.h>
@@ -51,7 +50,7 @@ struct state {
     struct wp_event_reader *reader;
     uint64_t last_a[WP_EVENT_KINDS], last_b[WP_EVENT_KINDS];
     unsigned short_of; /* the column that ended before its events, or holds no number; 0: none did */
-    bool has_low, has_high, has_file, has_wait, has_timeout, has_ran, has_holder;
+    bool has_low, has_high, has_position, has_file, has_wait, has_timeout, has_ran, has_holder;
 };
 
 /* The seven lower bits of each of eight bytes, the first one's lowest. */
@@ -138,6 +137,12 @@ static inline void take_columns(struct state *s, struct wp_event *e, unsigned co
         e->d = (uint32_t)next_value(s, WP_EVENTS_D);
 }
 
+static inline void take_position(struct state *s, struct wp_event *e)
+{
+    e->a = wp_position_expected(&s->reader->positions, e) + take_difference(s, WP_EVENTS_POSITION);
+    wp_position_pass(&s->reader->positions, e);
+}
+
 static inline int take_switch(struct state *s, struct wp_event *e, struct wp_error *err)
 {
     take_columns(
@@ -164,8 +169,14 @@ static inline int take_event(struct state *s, struct wp_event *e, struct wp_erro
     if (e->kind == WP_EVENT_SWITCH) {
         rc = take_switch(s, e, err);
     } else if (e->kind == WP_EVENT_WAKING) { /* these two are most of all, so the compiler knows their columns */
-        take_columns(
-            s, e, WP_COLUMN_CPU | WP_COLUMN_THREAD | WP_COLUMN_OTHER | WP_COLUMN_A | WP_COLUMN_C | WP_COLUMN_D);
+        take_columns(s, e, WP_COLUMN_CPU | WP_COLUMN_THREAD | WP_COLUMN_OTHER | WP_COLUMN_C | WP_COLUMN_D);
+        if (s->has_position && wp_event_has_position(e))
+            take_position(s, e);
+        else
+            take_columns(s, e, WP_COLUMN_A);
+    } else if (s->has_position && wp_event_has_position(e)) {
+        take_columns(s, e, WP_COLUMN_THREAD | WP_COLUMN_C | WP_COLUMN_D);
+        take_position(s, e);
     } else {
         unsigned columns = wp_event_columns(e->kind);
         if (!columns)
@@ -200,6 +211,7 @@ int wp_event_read(struct wp_event_reader *r, struct wp_event *events, struct wp_
     struct state s = {.reader = r,
         .has_low = r->columns[WP_EVENTS_DT_LOW].at != r->columns[WP_EVENTS_DT_LOW].end,
         .has_high = r->columns[WP_EVENTS_DT_HIGH].at != r->columns[WP_EVENTS_DT_HIGH].end,
+        .has_position = r->columns[WP_EVENTS_POSITION].at != r->columns[WP_EVENTS_POSITION].end,
         .has_file = r->columns[WP_EVENTS_BLOCK_FILE].at != r->columns[WP_EVENTS_BLOCK_FILE].end,
         .has_wait = r->columns[WP_EVENTS_WAIT].at != r->columns[WP_EVENTS_WAIT].end,
         .has_timeout = r->columns[WP_EVENTS_SWITCH_TIMEOUT].at != r->columns[WP_EVENTS_SWITCH_TIMEOUT].end,

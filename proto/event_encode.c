@@ -28,6 +28,8 @@ struct columns {
     struct column at[WP_EVENTS_COLUMNS];
     uint32_t on_cpu[CPUS]; /* id + 1 of the thread each CPU went to, 0 unknown */
     uint64_t last_a[WP_EVENT_KINDS], last_b[WP_EVENT_KINDS];
+    struct wp_positions positions;
+    bool in_planes, by_socket; /* as the peer reads it: times; positions of messages */
 };
 
 static __attribute__((noinline)) uint8_t *write_number(uint8_t *at, uint64_t value)
@@ -75,7 +77,8 @@ static struct columns *open_columns(uint32_t count, struct wp_buffer *out)
         [WP_EVENTS_WAIT] = U32_BYTES,
         [WP_EVENTS_SWITCH_HOLDER] = U64_BYTES,
         [WP_EVENTS_DT_LOW] = 1,
-        [WP_EVENTS_DT_HIGH] = U64_BYTES};
+        [WP_EVENTS_DT_HIGH] = U64_BYTES,
+        [WP_EVENTS_POSITION] = U64_BYTES};
     size_t size = HEAD_BYTES;
     for (unsigned i = 0; i < WP_EVENTS_COLUMNS; i++)
         size += (size_t)most[i] * count;
@@ -121,6 +124,26 @@ static inline void put_switch(struct columns *c, cursors at, const struct wp_eve
         at[WP_EVENTS_SWITCH_RAN] = put(at[WP_EVENTS_SWITCH_RAN], e->b);
 }
 
+static inline void put_position(struct columns *c, cursors at, const struct wp_event *e)
+{
+    at[WP_EVENTS_POSITION] = put(at[WP_EVENTS_POSITION], zigzag(e->a - wp_position_expected(&c->positions, e)));
+    wp_position_pass(&c->positions, e);
+}
+
+/* What has a position: messages, and wakings by them. */
+static inline void put_message(struct columns *c, cursors at, const struct wp_event *e)
+{
+    at[WP_EVENTS_THREAD] = put(at[WP_EVENTS_THREAD], e->thread);
+    at[WP_EVENTS_C] = put(at[WP_EVENTS_C], e->c);
+    at[WP_EVENTS_D] = put(at[WP_EVENTS_D], e->d);
+    put_position(c, at, e);
+    if (e->kind != WP_EVENT_WAKING)
+        return;
+    at[WP_EVENTS_CPU] = put(at[WP_EVENTS_CPU], e->cpu);
+    at[WP_EVENTS_OTHER] = put(at[WP_EVENTS_OTHER], e->other);
+    at[WP_EVENTS_WAIT] = put(at[WP_EVENTS_WAIT], e->wait);
+}
+
 static inline void put_other(struct columns *c, cursors at, const struct wp_event *e, unsigned columns)
 {
     if (columns & WP_COLUMN_CPU)
@@ -160,8 +183,7 @@ static inline void put_time(cursors at, uint64_t dt, bool in_planes)
     }
 }
 
-static int put_events(
-    struct columns *c, const struct wp_event *events, uint32_t count, bool in_planes, struct wp_error *err)
+static int put_events(struct columns *c, const struct wp_event *events, uint32_t count, struct wp_error *err)
 {
     uint64_t before = count ? events[0].time_ns : 0, any_high = 0;
     uint32_t any_flags = 0, any_file = 0, any_wait = 0;
@@ -178,13 +200,15 @@ static int put_events(
         *at[WP_EVENTS_KIND]++ = e->kind;
         *at[WP_EVENTS_FLAGS]++ = e->flags;
         any_flags |= e->flags;
-        put_time(at, e->time_ns - before, in_planes);
+        put_time(at, e->time_ns - before, c->in_planes);
         any_high |= (e->time_ns - before) >> 8;
         before = e->time_ns;
         any_wait |= wp_event_has_wait(e) ? e->wait : 0;
         any_file |= wp_event_is_block(e) ? e->other : 0;
         if (e->kind == WP_EVENT_SWITCH)
             put_switch(c, at, e);
+        else if (c->by_socket && wp_event_has_position(e))
+            put_message(c, at, e);
         else
             put_other(c, at, e, columns);
     }
@@ -235,7 +259,9 @@ int wp_event_encode(
     struct columns *columns = open_columns(count, out);
     if (!columns)
         return wp_error_set(err, -ENOMEM, "out of memory to encode a batch");
-    int rc = put_events(columns, events, count, minor >= WP_WIRE_PLANES, err);
+    columns->in_planes = minor >= WP_WIRE_PLANES;
+    columns->by_socket = minor >= WP_WIRE_POSITIONS;
+    int rc = put_events(columns, events, count, err);
     if (!rc)
         append(columns, count ? events[0].time_ns : 0, out);
     free(columns);

@@ -10,7 +10,7 @@
 #include "proto/event.h"
 
 /* Appends the field `events` of message Batch (wakepath.proto). At most WP_BATCH_EVENTS, in order of time. Works in the
- * free room of `out`, of which it needs some 95 bytes an event: a buffer that is cleared and used again takes no new
+ * free room of `out`, of which it needs some 105 bytes an event: a buffer that is cleared and used again takes no new
  * memory. A peer of wire minor version `minor` reads it. -EINVAL, -ENOMEM. */
 int wp_event_encode(
     const struct wp_event *events, uint32_t count, uint32_t minor, struct wp_buffer *out, struct wp_error *err);

@@ -499,7 +499,7 @@ static int on_fact(void *context, const struct wp_fact *fact, struct wp_error *e
     struct wp_event *event = wp_event_queue_next(&b->queue);
     if (!event)
         return wp_error_set(err, -ENOMEM, "out of memory for events");
-    *event = fact->event;
+    wp_event_queue_fill(event, &fact->event);
     if (event->kind < WP_EVENT_KINDS)
         b->stats.taken_kinds[event->kind]++;
     fill_threads(b, fact, event);

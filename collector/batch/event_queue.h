@@ -23,6 +23,23 @@ static inline struct wp_event *wp_event_queue_next(struct wp_event_queue *queue)
 }
 /* Takes it in. */
 void wp_event_queue_place(struct wp_event_queue *queue);
+/* Fills it with `from`, but for the ids of threads and the stack. Field by field: each of `from` was written by itself
+ * a moment ago, and a load of several together waits until those have left the processor's store buffer. Volatile, as
+ * the compiler would join them. */
+static inline void wp_event_queue_fill(struct wp_event *event, const volatile struct wp_event *from)
+{
+    event->time_ns = from->time_ns;
+    event->kind = from->kind;
+    event->flags = from->flags;
+    event->cpu = from->cpu;
+    event->thread = event->other = event->stack = 0;
+    event->a = from->a;
+    event->b = from->b;
+    event->c = from->c;
+    event->d = from->d;
+    event->wait = from->wait;
+    event->reserved = 0;
+}
 /* Takes in the event that wp_event_queue_next returned, after the caller has filled it. */
 static inline void wp_event_queue_added(struct wp_event_queue *queue)
 {

@@ -6,12 +6,14 @@
 
 #include <netinet/in.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define TCP_ESTABLISHED_STATE 1
 #define TCP_CLOSE_STATE 7
 #define CLOSED 16384u      /* closed streams that are still known: more than close while events wait to be sent */
 #define STREAMS (1u << 19) /* in each generation; a host with more that are open and quiet has some without a name */
 #define OTHERS (1u << 16)
+#define RECENT 1024u /* a power of two */
 
 struct slot {
     uint64_t key, began; /* began: initial sequence numbers, 0 not seen */
@@ -20,6 +22,12 @@ struct slot {
     uint32_t state_before;  /* out of which it became established */
     uint8_t generation;     /* of its family's */
     bool is_used, is_closed;
+};
+
+/* Of a key that was asked for lately: most events are about few sockets. */
+struct recent {
+    uint64_t key; /* 0: none */
+    uint32_t id;
 };
 
 /* Keys by when they were used last: what is used moves to `recent`; when that is full it is the one before, and what
@@ -39,6 +47,7 @@ struct wp_socket_table {
     uint64_t *closed; /* keys, a ring; owned */
     uint32_t closed_count;
     struct wp_intmap before; /* id in the session before -> slot, of those that had one */
+    struct recent recent[RECENT];
 };
 
 struct wp_socket_table *wp_socket_table_create(struct wp_dict_writer *dict)
@@ -69,8 +78,15 @@ void wp_socket_table_destroy(struct wp_socket_table *t)
     free(t);
 }
 
+static struct recent *recent_of(struct wp_socket_table *t, uint64_t key)
+{
+    return &t->recent[(key ^ key >> 12) & (RECENT - 1)];
+}
+
 static void let_go(struct wp_socket_table *t, uint32_t index)
 {
+    if (recent_of(t, t->slots[index].key)->key == t->slots[index].key)
+        recent_of(t, t->slots[index].key)->key = 0;
     t->slots[index].is_used = false;
     t->free_slots[t->free_count++] = index;
 }
@@ -93,6 +109,7 @@ static void remember(struct wp_socket_table *t, struct family *f, uint64_t key, 
         f->before = f->recent;
         f->recent = (struct wp_intmap){0};
         f->generation ^= 1;
+        memset(t->recent, 0, sizeof(t->recent)); /* what is still used must be looked for, and so move */
     }
     t->slots[index].generation = f->generation;
     wp_intmap_put(&f->recent, (struct wp_intkey){key, 0}, index);
@@ -141,6 +158,7 @@ static uint32_t define(struct wp_socket_table *t, uint64_t key, const struct wp_
     t->slots[index] =
         (struct slot){.key = key, .entry = *entry, .is_used = true, .id = wp_dict_writer_socket(t->dict, entry)};
     remember(t, family_of(t, entry), key, index);
+    recent_of(t, key)->key = 0;
     return t->slots[index].id;
 }
 
@@ -149,12 +167,18 @@ uint32_t wp_socket_table_id(struct wp_socket_table *t, const struct wp_fact *fac
     uint64_t key = fact->socket.key;
     if (!key)
         return 0;
+    struct recent *recent = recent_of(t, key);
+    if (fact->event.kind && recent->key == key)
+        return recent->id;
     struct slot *slot = fact->event.kind ? find(t, key) : NULL;
     if (!fact->event.kind || (!slot && fact->socket.entry.family))
         return define(t, key, &fact->socket.entry);
-    if (slot && !slot->id)
+    if (!slot)
+        return 0;
+    if (!slot->id)
         slot->id = wp_dict_writer_socket(t->dict, &slot->entry);
-    return slot ? slot->id : 0;
+    *recent = (struct recent){key, slot->id};
+    return slot->id;
 }
 
 static void forget_closed(struct wp_socket_table *t, uint64_t key)
@@ -186,6 +210,7 @@ void wp_socket_table_state(struct wp_socket_table *t, const struct wp_fact *fact
 void wp_socket_table_renew(struct wp_socket_table *t, struct wp_dict_writer *dict)
 {
     wp_intmap_fini(&t->before);
+    memset(t->recent, 0, sizeof(t->recent));
     t->dict = dict;
     for (uint32_t i = 0; i < t->count; i++) {
         struct slot *slot = &t->slots[i];

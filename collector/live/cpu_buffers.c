@@ -8,13 +8,9 @@
 
 #define AHEAD 8u /* slots that are fetched before they are looked at: another processor has them in its cache */
 
-struct front {
-    uint64_t position, time_ns;
-    unsigned cpu;
-};
-
 struct buffer {
-    uint64_t tail, end, told; /* slots; end: of the round, told: to the programs */
+    uint64_t tail, end, told;   /* slots; end: of the round, told: to the programs */
+    uint64_t position, time_ns; /* of the slot at the tail */
 };
 
 struct wp_cpu_buffers {
@@ -23,7 +19,7 @@ struct wp_cpu_buffers {
     struct wp_cpu_cursor *cursors; /* one a CPU, which the programs write too */
     const struct wp_cpu_slot *all; /* `slots` a CPU */
     struct buffer *buffers;
-    struct front *heap; /* of the CPUs that have something left in this round */
+    unsigned *heap; /* the CPUs that have something left in this round, by is_before */
     unsigned count;
 };
 
@@ -80,30 +76,31 @@ static const struct wp_cpu_slot *slot_at(const struct wp_cpu_buffers *b, unsigne
     return &b->all[(size_t)cpu * b->slots + (index & (b->slots - 1))];
 }
 
-static struct front front_of(const struct wp_cpu_buffers *b, unsigned cpu)
+static void look_at_tail(struct wp_cpu_buffers *b, unsigned cpu)
 {
-    const struct wp_cpu_slot *slot = slot_at(b, cpu, b->buffers[cpu].tail);
-    struct front front = {.position = slot->position, .cpu = cpu};
-    memcpy(&front.time_ns, slot->head, sizeof(front.time_ns));
-    return front;
+    struct buffer *buffer = &b->buffers[cpu];
+    const struct wp_cpu_slot *slot = slot_at(b, cpu, buffer->tail);
+    buffer->position = slot->position;
+    memcpy(&buffer->time_ns, slot->head, sizeof(buffer->time_ns));
 }
 
-static bool is_before(const struct front *a, const struct front *b)
+static bool is_before(const struct wp_cpu_buffers *b, unsigned one, unsigned other)
 {
-    return a->position != b->position ? a->position < b->position : a->time_ns < b->time_ns;
+    const struct buffer *x = &b->buffers[one], *y = &b->buffers[other];
+    return x->position != y->position ? x->position < y->position : x->time_ns < y->time_ns;
 }
 
-/* Puts it where the hole is, or below: a heap by is_before. */
-static void sift_down(struct wp_cpu_buffers *b, unsigned hole, struct front front)
+/* Puts the CPU where the hole is, or below. */
+static void sift_down(struct wp_cpu_buffers *b, unsigned hole, unsigned cpu)
 {
     for (unsigned child; (child = 2 * hole + 1) < b->count; hole = child) {
-        if (child + 1 < b->count && is_before(&b->heap[child + 1], &b->heap[child]))
+        if (child + 1 < b->count && is_before(b, b->heap[child + 1], b->heap[child]))
             child++;
-        if (!is_before(&b->heap[child], &front))
+        if (!is_before(b, b->heap[child], cpu))
             break;
         b->heap[hole] = b->heap[child];
     }
-    b->heap[hole] = front;
+    b->heap[hole] = cpu;
 }
 
 void wp_cpu_buffers_begin(struct wp_cpu_buffers *b)
@@ -112,8 +109,10 @@ void wp_cpu_buffers_begin(struct wp_cpu_buffers *b)
     for (unsigned cpu = 0; cpu < b->cpus; cpu++) {
         struct buffer *buffer = &b->buffers[cpu];
         buffer->end = __atomic_load_n(&b->cursors[cpu].head, __ATOMIC_ACQUIRE);
-        if (buffer->end != buffer->tail)
-            b->heap[b->count++] = front_of(b, cpu);
+        if (buffer->end == buffer->tail)
+            continue;
+        look_at_tail(b, cpu);
+        b->heap[b->count++] = cpu;
     }
     for (unsigned i = b->count / 2; i--;)
         sift_down(b, i, b->heap[i]);
@@ -136,21 +135,20 @@ static void publish_tail(struct wp_cpu_buffers *b, unsigned cpu, uint64_t until)
 
 const struct wp_cpu_slot *wp_cpu_buffers_next(struct wp_cpu_buffers *b, uint64_t position)
 {
-    if (!b->count || b->heap[0].position > position)
+    if (!b->count || b->buffers[b->heap[0]].position > position)
         return NULL;
-    unsigned cpu = b->heap[0].cpu;
+    unsigned cpu = b->heap[0];
     struct buffer *buffer = &b->buffers[cpu];
     const struct wp_cpu_slot *slot = slot_at(b, cpu, buffer->tail);
     __builtin_prefetch(slot_at(b, cpu, buffer->tail + AHEAD));
     if (buffer->tail - buffer->told >= b->slots / 4) /* of all but the one that is given out */
         publish_tail(b, cpu, buffer->tail);
-    struct front front = b->heap[b->count - 1];
     if (++buffer->tail != buffer->end)
-        front = front_of(b, cpu);
+        look_at_tail(b, cpu);
     else
-        b->count--;
+        cpu = b->heap[--b->count];
     if (b->count)
-        sift_down(b, 0, front);
+        sift_down(b, 0, cpu);
     return slot;
 }
 

@@ -158,14 +158,14 @@ static bool is_whole(const struct wp_record *r, size_t tail_size)
         ((size_t)r->kernel_ips + r->user_ips) * 8 <= tail_size;
 }
 
-static void fill(struct wp_fact *fact, const struct wp_record *r, const uint8_t *tail)
+/* Without a tail, and with nothing in what a short head leaves out. */
+static void fill_quick(struct wp_fact *fact, const struct wp_record *r, uint64_t a)
 {
     fact->event = (struct wp_event){.time_ns = r->time_ns,
         .kind = r->kind,
         .flags = r->flags,
         .cpu = r->cpu,
-        .a = r->a,
-        .b = r->b,
+        .a = a,
         .c = r->c,
         .d = (uint32_t)r->d};
     fact->tid = r->tid;
@@ -173,6 +173,13 @@ static void fill(struct wp_fact *fact, const struct wp_record *r, const uint8_t 
     fact->other_tid = r->other_tid;
     fact->other_pid = r->other_pid;
     fact->stack_key = r->stack_key;
+    fact->kernel_ip_count = fact->user_ip_count = fact->interp_word_count = 0;
+}
+
+static void fill(struct wp_fact *fact, const struct wp_record *r, const uint8_t *tail)
+{
+    fill_quick(fact, r, r->a);
+    fact->event.b = r->b;
     fact->kernel_ip_count = r->kernel_ips;
     fact->user_ip_count = r->user_ips;
     fact->kernel_ips = (const uint64_t *)(const void *)tail;
@@ -182,32 +189,29 @@ static void fill(struct wp_fact *fact, const struct wp_record *r, const uint8_t 
     fact->interp_word_count = ips && words > ips ? words - ips : 0;
 }
 
-static int tell_switch(struct wp_ring_facts *f, const struct wp_record *r, const uint8_t *tail, struct wp_error *err)
+/* Switches, wakings and messages. */
+static bool is_usual(unsigned kind)
 {
-    struct wp_fact *fact = &f->usual;
-    fill(fact, r, tail);
-    fact->wait.key = r->d >> 16;
-    fact->event.d = r->d & 0xffff;
-    fact->socket.key = 0;
-    return f->sink.fact(f->sink.context, fact, err);
+    return kind == WP_EVENT_SWITCH || kind == WP_EVENT_WAKING ||
+        (kind >= WP_EVENT_SOCK_SEND && kind <= WP_EVENT_SOCK_RETRANSMIT) || kind == WP_EVENT_SOCK_LEAVE;
 }
 
-static int tell_waking(struct wp_ring_facts *f, const struct wp_record *r, const uint8_t *tail, struct wp_error *err)
+/* Filled already, but for what the kind makes of the keys. */
+static int tell_usual(struct wp_ring_facts *f, const struct wp_record *r, struct wp_error *err)
 {
     struct wp_fact *fact = &f->usual;
-    fill(fact, r, tail);
-    fact->socket.key = r->c == WP_CAUSE_MESSAGE ? r->d : 0;
-    fact->wait.key = r->stack_key;
-    fact->stack_key = 0;
-    return f->sink.fact(f->sink.context, fact, err);
-}
-
-static int tell_message(struct wp_ring_facts *f, const struct wp_record *r, const uint8_t *tail, struct wp_error *err)
-{
-    struct wp_fact *fact = &f->usual;
-    fill(fact, r, tail);
-    fact->socket.key = r->d;
-    fact->wait.key = 0;
+    if (r->kind == WP_EVENT_SWITCH) {
+        fact->wait.key = r->d >> 16;
+        fact->event.d = r->d & 0xffff;
+        fact->socket.key = 0;
+    } else if (r->kind == WP_EVENT_WAKING) {
+        fact->socket.key = r->c == WP_CAUSE_MESSAGE ? r->d : 0;
+        fact->wait.key = r->stack_key;
+        fact->stack_key = 0;
+    } else {
+        fact->socket.key = r->d;
+        fact->wait.key = 0;
+    }
     return f->sink.fact(f->sink.context, fact, err);
 }
 
@@ -274,28 +278,23 @@ void wp_ring_facts_init(struct wp_ring_facts *f, struct wp_file_paths *paths, co
 int wp_ring_fact(struct wp_ring_facts *f, const void *bytes, size_t size, struct wp_error *err)
 {
     const struct wp_record *r = bytes;
-    struct wp_record whole = {0};
-    if (size == WP_RECORD_QUICK || size == WP_RECORD_SHORT) { /* most are */
-        memcpy(&whole, bytes, WP_RECORD_SHORT);
-        whole.a = size == WP_RECORD_QUICK ? r->a : 0;
-        r = &whole;
-    } else if (size < sizeof(*r) || !is_whole(r, size - sizeof(*r))) {
+    bool is_quick = size == WP_RECORD_QUICK || size == WP_RECORD_SHORT; /* most are */
+    if (!is_quick && (size < sizeof(*r) || !is_whole(r, size - sizeof(*r))))
         return 0;
+    uint64_t a = size == WP_RECORD_SHORT ? 0 : r->a;
+    if (is_quick && is_usual(r->kind)) {
+        fill_quick(&f->usual, r, a);
+        return tell_usual(f, r, err);
     }
+    struct wp_record whole = {0};
     const uint8_t *tail = (const uint8_t *)bytes + sizeof(*r);
-    switch (r->kind) {
-    case WP_EVENT_SWITCH:
-        return tell_switch(f, r, tail, err);
-    case WP_EVENT_WAKING:
-        return tell_waking(f, r, tail, err);
-    case WP_EVENT_SOCK_SEND:
-    case WP_EVENT_SOCK_ARRIVE:
-    case WP_EVENT_SOCK_RECV:
-    case WP_EVENT_SOCK_STATE:
-    case WP_EVENT_SOCK_RETRANSMIT:
-    case WP_EVENT_SOCK_LEAVE:
-        return tell_message(f, r, tail, err);
-    default:
-        return size < sizeof(*r) && tail_wanted(r->kind) ? 0 : tell_other(f, r, tail, err);
+    if (is_quick) {
+        memcpy(&whole, bytes, WP_RECORD_SHORT);
+        whole.a = a;
+        r = &whole;
     }
+    if (!is_usual(r->kind))
+        return is_quick && tail_wanted(r->kind) ? 0 : tell_other(f, r, tail, err);
+    fill(&f->usual, r, tail);
+    return tell_usual(f, r, err);
 }

@@ -67,6 +67,7 @@ static void store_main(int listener, int file)
 {
     uint8_t request[REQUEST], block[BLOCK] = {0};
     prctl(PR_SET_NAME, "demo-store");
+    prctl(PR_SET_PDEATHSIG, SIGTERM); /* it waits for a connection that may never come */
     int peer = accept(listener, NULL, NULL);
     while (peer >= 0 && transfer(peer, request, sizeof(request), read)) {
         memcpy(block, request, sizeof(request));

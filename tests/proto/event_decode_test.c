@@ -25,11 +25,38 @@ static uint64_t time_step(const Wakepath__Wire__Events *m, uint32_t i)
     return m->dt_low.data[i] | (m->n_dt_high ? m->dt_high[i] << 8 : 0);
 }
 
+#define PLACES 2048
+
+struct ends {
+    uint64_t at[3][PLACES];
+};
+
+static bool has_position(const struct wp_event *e)
+{
+    switch (e->kind) {
+    case WP_EVENT_SOCK_SEND:
+    case WP_EVENT_SOCK_ARRIVE:
+    case WP_EVENT_SOCK_RECV:
+        return true;
+    default:
+        return e->kind == WP_EVENT_WAKING && e->c == WP_CAUSE_MESSAGE;
+    }
+}
+
+static uint64_t expected(const struct ends *ends, const struct wp_event *e)
+{
+    if (e->kind == WP_EVENT_WAKING)
+        return ends->at[1][e->d % PLACES];
+    return ends->at[e->kind - WP_EVENT_SOCK_SEND][e->d % PLACES] + e->c;
+}
+
 /* The first events of a session's columns by the other way: whole columns first, then event by event. */
 static void assert_as_unpacked(const Wakepath__Wire__Events *m, const struct wp_event *events, uint32_t count)
 {
     size_t at[8] = {0}, waits = 0, files = 0;
     uint64_t time = m->base_ns, last_a[WP_EVENT_KINDS] = {0};
+    struct ends ends = {0};
+    size_t positions = 0;
     assert_int_equal(m->kind.len, count);
     for (uint32_t i = 0; i < count; i++) {
         const struct wp_event *e = &events[i];
@@ -46,7 +73,9 @@ static void assert_as_unpacked(const Wakepath__Wire__Events *m, const struct wp_
             assert_int_equal(e->other, m->other[at[2]++]);
         if (columns & WP_COLUMN_STACK)
             assert_int_equal(e->stack, m->stack[at[3]++]);
-        if (columns & WP_COLUMN_A)
+        if (m->n_position && has_position(e))
+            assert_int_equal(e->a, expected(&ends, e) + (uint64_t)m->position[positions++]);
+        else if (columns & WP_COLUMN_A)
             assert_int_equal(e->a, last_a[e->kind] += (uint64_t)m->a[at[4]++]);
         if (columns & WP_COLUMN_C)
             assert_int_equal(e->c, m->c[at[6]++]);
@@ -56,7 +85,10 @@ static void assert_as_unpacked(const Wakepath__Wire__Events *m, const struct wp_
             assert_int_equal(e->wait, m->wait[waits++]);
         if (m->n_block_file && wp_event_is_block(e))
             assert_int_equal(e->other, m->block_file[files++]);
+        if (e->kind >= WP_EVENT_SOCK_SEND && e->kind <= WP_EVENT_SOCK_RECV)
+            ends.at[e->kind - WP_EVENT_SOCK_SEND][e->d % PLACES] = e->a;
     }
+    assert_int_equal(positions, m->n_position);
 }
 
 static void as_protobuf_would(void **state)
@@ -84,6 +116,37 @@ static void as_protobuf_would(void **state)
     wp_batch_fini(&came);
     wp_buffer_fini(&bytes);
     free(made);
+}
+
+/* What is read in order stands as nothing; a wrap of the 32 bits, and bytes that nobody saw, as what they are. */
+static void positions_by_socket(void **state)
+{
+    (void)state;
+    static const struct wp_event events[] = {{.time_ns = 1, .kind = WP_EVENT_SOCK_SEND, .d = 1, .a = 1100, .c = 100},
+        {.time_ns = 2, .kind = WP_EVENT_SOCK_ARRIVE, .d = 2, .a = 1100, .c = 100},
+        {.time_ns = 3, .kind = WP_EVENT_WAKING, .d = 2, .a = 1100, .c = WP_CAUSE_MESSAGE},
+        {.time_ns = 4, .kind = WP_EVENT_SOCK_SEND, .d = 3, .a = UINT32_MAX - 9, .c = 10},
+        {.time_ns = 5, .kind = WP_EVENT_SOCK_SEND, .d = 1, .a = 1250, .c = 150},
+        {.time_ns = 6, .kind = WP_EVENT_SOCK_SEND, .d = 3, .a = 10, .c = 20},
+        {.time_ns = 7, .kind = WP_EVENT_SOCK_ARRIVE, .d = 2, .a = 1257, .c = 150},
+        {.time_ns = 8, .kind = WP_EVENT_WAKING, .d = 4, .a = 7, .c = WP_CAUSE_TASK}};
+    static const int64_t positions[] = {1000, 1000, 0, UINT32_MAX - 19, 0, -((int64_t)1 << 32), 7};
+    struct wp_batch batch = {.seq = 1, .events = (struct wp_event *)events, .event_count = 8, .watermark_ns = 8},
+                    came = {0};
+    struct wp_buffer bytes = {0};
+    assert_int_equal(wp_batch_encode(&batch, &bytes, NULL), 0);
+    Wakepath__Wire__Batch *m = wakepath__wire__batch__unpack(NULL, bytes.size, bytes.data);
+    assert_non_null(m);
+    assert_int_equal(m->events->n_position, 7);
+    for (size_t i = 0; i < 7; i++)
+        assert_int_equal(m->events->position[i], positions[i]);
+    assert_int_equal(m->events->n_a, 1);
+    assert_int_equal(m->events->a[0], 7);
+    assert_int_equal(wp_batch_decode(&came, bytes.data, bytes.size, NULL), 0);
+    assert_memory_equal(came.events, events, sizeof(events));
+    wakepath__wire__batch__free_unpacked(m, NULL);
+    wp_batch_fini(&came);
+    wp_buffer_fini(&bytes);
 }
 
 /* Two switches on CPU 1 at 5 and 7 ns; `column`, when it is one of these, is left out. */
@@ -119,8 +182,10 @@ static void refusals(void **state)
 {
     (void)state;
     static const struct spoilt cases[] = {
-        {0, {0}, 0, NULL}, {0, {LONG_TAG(20, 0), 9}, 3, NULL}, /* field 20, a number: of a later version */
+        {0, {0}, 0, NULL}, {0, {LONG_TAG(22, 0), 9}, 3, NULL}, /* field 22, a number: of a later version */
         {0, {LONG_TAG(17, 2), 1, 1}, 4, "column 17 has more"},
+        {0, {LONG_TAG(20, 2), 1, 1}, 4, "column 20 has more"}, /* switches have no position */
+        {2, {2 << 3 | 2, 2, 12, 12, LONG_TAG(20, 2), 1, 0}, 8, "column 20 has fewer"},
         {0, {LONG_TAG(21, 2), 2, 7, 7}, 5, NULL}, /* field 21, bytes */
         {4, {LONG_TAG(18, 2), 2, 0, 2}, 5, NULL}, /* times in planes; the upper one is all 0 */
         {4, {LONG_TAG(18, 2), 2, 0, 2, LONG_TAG(19, 2), 2, 0, 0}, 10, NULL},
@@ -201,7 +266,7 @@ static void events_among_fields(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(as_protobuf_would), cmocka_unit_test(refusals), cmocka_unit_test(events_among_fields)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(as_protobuf_would), cmocka_unit_test(positions_by_socket),
+        cmocka_unit_test(refusals), cmocka_unit_test(events_among_fields)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
