@@ -70,7 +70,7 @@ __noinline __u32 walk_interp(struct interp_words *words, __u32 which)
     if (!context.process)
         return 0;
     __u32 language = WP_INTERP_LANGUAGE(context.process->file.version);
-    w->hash = 1;
+    w->hash = NO_FRAMES;
     w->self = thread_pointer(task);
     if (language == WP_INTERP_JAVA || language == WP_INTERP_V8) {
         w->is_native = 1; /* walk_jit */
@@ -83,6 +83,24 @@ __noinline __u32 walk_interp(struct interp_words *words, __u32 which)
     }
     count_walk(w, language);
     return w->count;
+}
+
+/* What CPython's frames of the running thread say of themselves; 0: nothing that tells them from others. Not static: as
+ * that. */
+__noinline __u64 interp_chain(__u32 which)
+{
+    struct task_struct *task = current_task();
+    struct interp_walk *w = bpf_map_lookup_elem(&interp_walks, &which);
+    struct interp_context context = {.walk = w, .process = interp_here(task)};
+    if (!w || !context.process || WP_INTERP_LANGUAGE(context.process->file.version) != WP_INTERP_PYTHON)
+        return 0;
+    w->self = thread_pointer(task);
+    w->chain = 1;
+    w->window_at = w->window_bytes = 0;
+    w->end = WP_INTERP_TOO_DEEP;
+    if (w->self && begin_python(&context, task->pid) == WP_INTERP_COMPLETE)
+        bpf_loop(2 * WP_INTERP_DEPTH, step_chain, &context, 0);
+    return w->end == WP_INTERP_COMPLETE ? w->chain : 0;
 }
 
 /* Functions of the frames of HotSpot or V8 that the walk of the native ones has met: fills words as walk_interp.

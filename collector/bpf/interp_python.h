@@ -84,6 +84,52 @@ static long step_python(__u32 index, void *argument)
     return 0;
 }
 
+/* Is the frame in the window? Frames of functions lie one above the other since 3.11, outer ones below: those that are
+ * near the last one are read together. */
+static __always_inline bool fill_window(struct interp_walk *w, const struct wp_interp_offsets *at)
+{
+    __u64 size = at->frame_bytes, below = w->window_at - w->frame;
+    if (w->window_at && w->frame - w->window_at <= w->window_bytes - size)
+        return true;
+    __u64 end = w->frame + size, begin = w->frame;
+    if (at->has_marks && (!w->window_at || below < INTERP_NEAR)) {
+        begin = end - sizeof(w->window);
+        if (begin < (w->frame & -4096ull)) /* below may be nothing */
+            begin = w->frame & -4096ull;
+        size = end - begin;
+    }
+    barrier_var(size);
+    if (size > sizeof(w->window) || !read_user(w->window, size, begin))
+        return false;
+    w->window_at = begin;
+    w->window_bytes = (__u32)size;
+    return true;
+}
+
+#define CHAIN_WORD(w, offset) word_in((w)->window, (__u32)((w)->frame - (w)->window_at) + (offset), INTERP_WINDOW - 1)
+
+/* A frame, without its code object: where it is, its first words (the function, the globals or the code), its code and
+ * the place in that. Generators' frames end it: what task they belong to says another object. */
+static long step_chain(__u32 index, void *argument)
+{
+    struct interp_context *context = argument;
+    struct interp_walk *w = context->walk;
+    struct wp_interp_process *process = context->process;
+    if (!w || !process)
+        return 1;
+    const struct wp_interp_offsets *at = &process->file.at;
+    if (!w->frame)
+        return stop_walk(w, WP_INTERP_COMPLETE);
+    if (w->frame & 7 || !fill_window(w, at) ||
+        (at->coroutine && (CHAIN_WORD(w, at->frame_owner) >> (at->frame_owner & 7) * 8 & 0xff) == PYTHON_OF_GENERATOR))
+        return stop_walk(w, WP_INTERP_UNREADABLE);
+    __u64 back = CHAIN_WORD(w, at->frame_back);
+    w->chain = mix(mix(w->chain, w->frame ^ CHAIN_WORD(w, at->frame_code)), CHAIN_WORD(w, at->frame_at));
+    w->chain = mix(mix(w->chain, CHAIN_WORD(w, 0) ^ CHAIN_WORD(w, at->frame_mark)), CHAIN_WORD(w, 8));
+    w->frame = back;
+    return 0;
+}
+
 /* One thread of an interpreter, or the next interpreter. */
 static long step_search(__u32 index, void *argument)
 {

@@ -8,6 +8,9 @@
 #include "interp_bind.h"
 #include "unwind_walk.h"
 
+#define INTERP_WINDOW 128u /* words that are read of a stack of frames at once */
+#define INTERP_NEAR 16384u /* bytes; see _PyThreadState_PushFrame: a piece of such a stack */
+
 struct interp_walk {
     __u64 frame, hash;
     __u64 limit;                      /* of a language whose frames are a stack: where that ends */
@@ -17,6 +20,9 @@ struct interp_walk {
     __u64 coroutine, coroutine_code;  /* of CPython: that the last frame belongs to; 0: to none */
     __u64 task_code;                  /* of asyncio's task: its coroutine's; 0: none was met */
     __u64 task_name[WP_INTERP_TASK_NAME / 8];
+    __u64 chain;     /* of CPython: hash of what the frames say of themselves; see step_chain */
+    __u64 window_at; /* where `window` was read; 0: nothing was */
+    __u32 window_bytes;
     __u32 count;
     __u32 end;       /* enum wp_interp_end */
     __u32 is_native; /* frames of the language are native ones, of the walk that found those */
@@ -26,6 +32,7 @@ struct interp_walk {
         __u32 low, high;      /* of places */
         __u32 place, scope;   /* what is looked for, and what stands for it */
     } java;
+    __u64 window[INTERP_WINDOW];
     __u64 bytes[WP_INTERP_FRAME_BYTES / 8];
     __u64 code[32];                /* what was read last: of a code object, or of a thread's state */
     __u64 owners[WP_INTERP_DEPTH]; /* of V8's code: the function */
@@ -50,6 +57,8 @@ struct {
 struct interp_words {
     __u64 at[WP_INTERP_DEPTH];
 };
+
+#define NO_FRAMES 1 /* the hash of none */
 
 struct interp_context {
     struct interp_walk *walk;

@@ -216,8 +216,9 @@ int WORK_PROG(wp_switch, bool preempt, struct task_struct *prev, struct task_str
     } else if (cache && regs && is_as_remembered(frame, cache, prev, regs)) {
         key = cache->key;
         r->interp = cache->interp;
+        r->native = cache->native;
     }
-    if (key && is_interp_same(r->interp, r)) {
+    if (key && (key = key_now(key, r, &thread->chains))) {
         r->head.stack_key = key;
         send_quick(&r->head);
         return 0;

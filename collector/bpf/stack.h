@@ -16,7 +16,7 @@ struct stack_record {
     /* Addresses, then frames of a language. One spare: lets the verifier see that a part fits behind the one before. */
     __u64 ips[MAX_IPS + WP_INTERP_DEPTH + 1];
     __u32 interp_frames;
-    __u64 interp; /* of stack_cache.h */
+    __u64 native, interp; /* hashes: of the addresses, of the frames; see stack_cache.h */
 };
 
 /* Switches run with interrupts off, samples in an interrupt that may stop everything but a switch: one buffer each. */
@@ -46,6 +46,7 @@ static __always_inline __u64 take_interp(struct stack_record *r, __u64 h, __u32 
 {
     __u64 at = (__u64)r->head.kernel_ips + r->head.user_ips;
     r->interp_frames = 0;
+    r->native = h;
     barrier_var(at);
     if (!wp_interps || at > MAX_IPS || !at)
         return h;

@@ -13,9 +13,20 @@
 #define KERNEL_WORDS 32u
 #define RUN_GAP 1024u /* bytes */
 #define RUN_BELOW 64u
+#define CHAINS 8u /* of a thread; a power of two */
+#define CHAIN_NS 4000000u
+
+/* Frames of an interpreter that were walked: what they said of themselves, and the hash of the walk. */
+struct interp_chain {
+    __u64 chain, interp, walked_ns;
+};
+struct interp_chains {
+    struct interp_chain at[CHAINS];
+};
 
 struct stack_cache {
     __u64 ip, sp, bp, exec_vm, epoch, key;
+    __u64 native;    /* hash of the addresses */
     __u64 interp;    /* hash of an interpreter's frames, 0: there is none */
     __u64 place;     /* of number_of */
     __u64 kernel_at; /* of the search: where the window begins */
@@ -149,13 +160,34 @@ static __always_inline bool is_as_remembered(
     return is_user_same(m);
 }
 
-/* An interpreter's frames change without a word of the stack: they are walked again. `interp`: as remembered. */
-static __always_inline bool is_interp_same(__u64 interp, struct stack_record *r)
+/*
+ * The hash of the interpreter's frames, which change without a word of the stack. Most of a walk is to look at the code
+ * objects. They hold still while the frames say the same of themselves, unless one is freed, another is made at its
+ * address, and a function at the same address is at the same place in that: they are looked at every CHAIN_NS.
+ */
+static __always_inline __u64 interp_now(struct stack_record *r, struct interp_chains *chains)
 {
-    if (!wp_interps || !interp)
-        return true;
+    __u64 chain = interp_chain(0), now_ns = r->head.time_ns;
+    struct interp_chain *known = &chains->at[chain & (CHAINS - 1)];
+    if (chain && known->chain == chain && now_ns - known->walked_ns < CHAIN_NS)
+        return known->interp;
     walk_interp((struct interp_words *)r->ips, 0);
-    return interp_hash(0) == interp;
+    __u64 found = apart_hash(0);
+    if (chain)
+        *known = (struct interp_chain){chain, found, now_ns};
+    return found;
+}
+
+/* Of the stack in the scratch, all of whose addresses are as remembered under `key`: its key, 0: nobody knows it. */
+static __always_inline __u64 key_now(__u64 key, struct stack_record *r, struct interp_chains *chains)
+{
+    if (!wp_interps || !r->interp)
+        return key;
+    __u64 interp = interp_now(r, chains);
+    if (interp == r->interp)
+        return key;
+    key = mix(r->native, interp);
+    return interp > NO_FRAMES && bpf_map_lookup_elem(&seen, &key) ? key : 0;
 }
 
 struct search {
@@ -240,6 +272,7 @@ static __always_inline void remember(
     bpf_probe_read_kernel(m->user, sizeof(m->user), w->words);
     struct runs runs = {.cache = m};
     bpf_loop(WALK_WORDS, add_to_run, &runs, 0);
+    m->native = r->native;
     m->interp = wp_interps ? apart_hash(which) : 0;
     m->key = r->head.stack_key;
 }
@@ -260,6 +293,7 @@ __noinline __u64 recall(__u64 frame)
     if (!key || !is_as_remembered(frame, m, task, regs))
         return 0;
     r->interp = m->interp;
+    r->native = m->native;
     return *(volatile __u64 *)&m->key == key ? key : 0;
 }
 

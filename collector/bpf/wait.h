@@ -62,6 +62,7 @@ struct thread {
     __u64 written_ns;
     __u64 written_sleeps; /* task_struct.nvcsw then */
     struct stack_cache stack_cache;
+    struct interp_chains chains;
 };
 
 struct {
