@@ -25,7 +25,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LOOK_MS 40
+#define LOOK_MS 160 /* sources look earlier by themselves */
 #define WATCH_NS WP_NS_PER_S
 
 struct collector {
@@ -342,7 +342,8 @@ static int run_source(struct collector *c, struct wp_error *err)
     bool is_stopped = false;
     wp_load_shedding_init(&c->shedding, &c->options->overhead_percent, c->source, c->batcher, c->logger);
     for (;;) {
-        bool is_over = *c->options->stop || (deadline && wp_clock_of_ns(CLOCK_MONOTONIC) >= deadline);
+        uint64_t now = deadline ? wp_clock_of_ns(CLOCK_MONOTONIC) : 0;
+        bool is_over = *c->options->stop || (deadline && now >= deadline);
         if (is_over && !is_stopped) {
             wp_service_stopping(c->options->service);
             c->source->ops->stop(c->source);
@@ -352,6 +353,8 @@ static int run_source(struct collector *c, struct wp_error *err)
         take_up_reload(c);
         int wait_ms = LOOK_MS;
         int rc = is_stopped ? 0 : keep_window(c, &sink, &wait_ms, err);
+        if (now < deadline && deadline - now < (uint64_t)wait_ms * WP_NS_PER_MS)
+            wait_ms = (int)((deadline - now) / WP_NS_PER_MS) + 1;
         int more = rc ? rc : c->source->ops->poll(c->source, wait_ms, &sink, err);
         rc = more < 0 ? more : wp_uplink_pump(c->uplink, 0, err);
         if (!rc)

@@ -22,7 +22,10 @@
 #define ROUND_BYTES ((size_t)8 << 20) /* that are worked on before something else is looked at */
 #define YIELD_RECORDS 1024u           /* some 60 us of work: then others on this CPU run first */
 #define MOST_YIELDS 16u               /* of a round: what waits for its end does not wait for a busy CPU each time */
-#define LOOK_MS 40                    /* the ring is looked at so often when nothing wakes the reader */
+#define LOOK_MS 40                    /* the ring is looked at so often when nothing wakes the reader, ... */
+#define LOOK_QUIET_MS 160             /* ... and on a host where little happens */
+#define QUIET_RECORDS 512u            /* of a round: less is little; it has no mappings of files either ... */
+#define QUIET_ROUNDS 25u              /* ... for so long */
 /* A record is stamped before its place in the ring is taken; an interrupt, or a hypervisor, may stand between. */
 #define MARGIN_NS 50000000u
 #define SETTLE_MS 2000u                 /* for the C library to be known to the unwinder */
@@ -47,6 +50,8 @@ struct source_bpf {
     const struct wp_logger *logger;
     unsigned since_yield; /* records */
     unsigned yields;      /* of the round */
+    unsigned taken;       /* records of the round */
+    unsigned quiet_rounds;
     bool is_stopping, is_full;
 };
 
@@ -55,6 +60,7 @@ static int deliver_mappings(
 {
     const struct wp_mmap_event *r;
     while (s->mmap_events && (r = wp_mmap_events_next(s->mmap_events, until_ns))) {
+        s->quiet_rounds = 0;
         const struct wp_mapped_file file = {.time_ns = r->time_ns,
             .pid = r->pid,
             .is_exec = r->is_exec,
@@ -93,6 +99,7 @@ static int deliver_all(struct source_bpf *s, const struct wp_fact_sink *sink, st
     wp_ring_facts_init(&facts, s->paths, sink);
     for (const struct wp_record *r; (r = wp_records_next(s->records, &size));) {
         int rc = 0;
+        s->taken++;
         yield_between(s);
         if (r->kind == WP_RECORD_FILE) {
             if (s->unwinder && size >= sizeof(*r))
@@ -154,22 +161,31 @@ static void list_memory(struct source_bpf *s, uint64_t now_ns)
         wp_log(s->logger, WP_LOG_WARN, "cannot list who has memory reason=\"%s\"", why.text);
 }
 
+/* How long nobody need look; a wake-up costs some 150 us, whatever there is to do. */
+static int look_ms(const struct source_bpf *s)
+{
+    return s->quiet_rounds < QUIET_ROUNDS ? LOOK_MS : LOOK_QUIET_MS;
+}
+
 static int poll_source(struct wp_source *source, int timeout_ms, const struct wp_fact_sink *sink, struct wp_error *err)
 {
     struct source_bpf *s = (struct source_bpf *)source;
     if (!s->is_stopping && !s->is_full)
-        wp_records_wait(s->records, timeout_ms < LOOK_MS ? timeout_ms : LOOK_MS);
+        wp_records_wait(s->records, timeout_ms < look_ms(s) ? timeout_ms : look_ms(s));
     bool is_stopping = s->is_stopping;
     uint64_t before = wp_clock_ns();
     if (!is_stopping)
         list_memory(s, before);
     wp_records_begin(s->records, ROUND_BYTES);
-    s->yields = 0;
+    s->yields = s->taken = 0;
+    s->quiet_rounds++;
     int rc = s->mmap_events ? wp_mmap_events_read(s->mmap_events) : 0;
     if (rc)
         return wp_error_errno(err, rc, "cannot read the mappings");
     rc = deliver_all(s, sink, err);
     s->is_full = wp_records_end(s->records);
+    if (s->taken >= QUIET_RECORDS)
+        s->quiet_rounds = 0;
     if (!rc)
         rc = deliver_mappings(s, s->is_full ? s->newest_ns : before, sink, err);
     if (!rc)

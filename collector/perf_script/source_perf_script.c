@@ -11,6 +11,7 @@
 #include <string.h>
 #include <time.h>
 
+#define ROUND_MS 40 /* in which lines are read, before what was made of them is sent */
 #define GIVE_UP_LINES 10000u
 #define EXCERPT_ROOM 61u
 
@@ -211,7 +212,8 @@ static int finish(struct source_perf_script *s, const struct wp_fact_sink *sink,
 static int poll_source(struct wp_source *source, int timeout_ms, const struct wp_fact_sink *sink, struct wp_error *err)
 {
     struct source_perf_script *s = of(source);
-    uint64_t until = wp_clock_ms() + (uint64_t)(timeout_ms > 0 ? timeout_ms : 0), now;
+    uint64_t until = wp_clock_ms() + (uint64_t)(timeout_ms > 0 ? timeout_ms < ROUND_MS ? timeout_ms : ROUND_MS : 0),
+             now;
     int rc = s->has_ended ? 0 : 1;
     while (rc > 0) {
         bool is_stopping = atomic_load(&s->is_stopping);
