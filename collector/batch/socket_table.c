@@ -83,10 +83,17 @@ static struct recent *recent_of(struct wp_socket_table *t, uint64_t key)
     return &t->recent[(key ^ key >> 12) & (RECENT - 1)];
 }
 
+/* It is looked for again. */
+static void forget_recent(struct wp_socket_table *t, uint64_t key)
+{
+    struct recent *recent = recent_of(t, key);
+    if (recent->key == key)
+        recent->key = 0;
+}
+
 static void let_go(struct wp_socket_table *t, uint32_t index)
 {
-    if (recent_of(t, t->slots[index].key)->key == t->slots[index].key)
-        recent_of(t, t->slots[index].key)->key = 0;
+    forget_recent(t, t->slots[index].key);
     t->slots[index].is_used = false;
     t->free_slots[t->free_count++] = index;
 }
@@ -158,7 +165,7 @@ static uint32_t define(struct wp_socket_table *t, uint64_t key, const struct wp_
     t->slots[index] =
         (struct slot){.key = key, .entry = *entry, .is_used = true, .id = wp_dict_writer_socket(t->dict, entry)};
     remember(t, family_of(t, entry), key, index);
-    recent_of(t, key)->key = 0;
+    forget_recent(t, key);
     return t->slots[index].id;
 }
 

@@ -395,6 +395,42 @@ static void a_long_session_goes_on_in_others(void **state)
     assert_int_equal(wp_batcher_stats(b->batcher)->late, 0);
 }
 
+/* So many datagram sockets are known in each of two generations (collector/batch/socket_table.c). */
+#define OTHERS 65536u
+
+static void define_datagram(struct bench *b, uint64_t key, uint16_t port)
+{
+    give(b, &(struct wp_fact){.socket = {.key = key, .entry = {.family = 2, .protocol = 17, .local_port = port}}});
+}
+
+static void send_datagram(struct bench *b, uint64_t key, uint64_t time_ns)
+{
+    give(b,
+        &(struct wp_fact){
+            .event = {.time_ns = time_ns, .kind = WP_EVENT_SOCK_SEND, .c = 3}, .tid = 1, .socket = {.key = key}});
+}
+
+/* What is used stays known, whatever comes and goes; a key that is given again is another socket's. */
+static void sockets_that_are_used(void **state)
+{
+    struct bench *b = *state;
+    define_datagram(b, 5, 443);
+    for (uint64_t i = 0; i < 4 * (OTHERS / 2); i++) {
+        if (!(i % (OTHERS / 4)))
+            send_datagram(b, 5, MS + i);
+        define_datagram(b, 1000 + i, 80);
+    }
+    send_datagram(b, 5, 2 * MS);
+    define_datagram(b, 5, 444);
+    send_datagram(b, 5, 3 * MS);
+    assert_int_equal(wp_batcher_finish(b->batcher, NULL), 0);
+    const struct wp_event *last = &b->taken.events[b->taken.count - 1];
+    assert_true(b->taken.count == 10);
+    for (const struct wp_event *e = b->taken.events; e < last; e++)
+        assert_int_equal(wp_dictionary_socket(b->taken.dictionary, e->d)->local_port, 443);
+    assert_int_equal(wp_dictionary_socket(b->taken.dictionary, last->d)->local_port, 444);
+}
+
 static void threads_and_their_names(void **state)
 {
     struct bench *b = *state;
@@ -531,7 +567,8 @@ int main(void)
     const struct CMUnitTest tests[] = {TEST(events_come_in_order), TEST(what_is_late_is_moved_and_counted),
         TEST(a_quiet_host_says_so),
         cmocka_unit_test_setup_teardown(a_long_session_goes_on_in_others, create_renewing, destroy),
-        TEST(stacks_sockets_and_drops), TEST(threads_and_their_names), TEST(a_main_thread_called_so_is_its_program),
-        TEST(the_recorders_own), TEST(an_error_of_the_uplink_ends_it), TEST(many_names)};
+        TEST(stacks_sockets_and_drops), TEST(sockets_that_are_used), TEST(threads_and_their_names),
+        TEST(a_main_thread_called_so_is_its_program), TEST(the_recorders_own), TEST(an_error_of_the_uplink_ends_it),
+        TEST(many_names)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
