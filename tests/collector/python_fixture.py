@@ -175,6 +175,13 @@ def made_code(number):
     exec(compile(text, "<made %d>" % (number % 3), "exec"), {"nap": nap})
 
 
+def two_places():
+    """All that differs is the place in this function, within the time for which frames are remembered (CHAIN_NS)."""
+    for _ in range(6):
+        nap()
+        nap()
+
+
 def unicode_names():
     def grüße_мир():
         nap()
@@ -191,7 +198,8 @@ def collected():
     gc.collect()
 
 
-WAYS = [recursion, generators, c_callbacks, exceptions, lambda: decorators(time.monotonic_ns()), Coroutines().run, unicode_names, collected]
+WAYS = [recursion, generators, c_callbacks, exceptions, lambda: decorators(time.monotonic_ns()), Coroutines().run, unicode_names, collected,
+        two_places]
 
 
 def work(number):
