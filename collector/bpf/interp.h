@@ -96,7 +96,6 @@ __noinline __u64 interp_chain(__u32 which)
         return 0;
     w->self = thread_pointer(task);
     w->chain = 1;
-    w->window_at = w->window_bytes = 0;
     w->end = WP_INTERP_TOO_DEEP;
     if (w->self && begin_python(&context, task->pid) == WP_INTERP_COMPLETE)
         bpf_loop(2 * WP_INTERP_DEPTH, step_chain, &context, 0);

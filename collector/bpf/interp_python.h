@@ -27,6 +27,31 @@ struct {
     __type(value, struct interp_thread);
 } interp_threads SEC(".maps");
 
+/* Reads the frame, for FRAME_WORD. Frames of functions lie one above the other since 3.11, outer ones below: those that
+ * are near the last one are read together. */
+static __always_inline bool read_frame(struct interp_walk *w, const struct wp_interp_offsets *at)
+{
+    __u64 size = at->frame_bytes, below = w->window_at - w->frame;
+    if (w->frame & 7)
+        return false;
+    if (!w->window_at || w->frame - w->window_at > w->window_bytes - size) {
+        __u64 end = w->frame + size, begin = w->frame;
+        if (at->has_marks && (!w->window_at || below < INTERP_NEAR)) {
+            begin = end - sizeof(w->window);
+            if (begin < (w->frame & -4096ull)) /* below may be nothing */
+                begin = w->frame & -4096ull;
+            size = end - begin;
+        }
+        barrier_var(size);
+        if (size > sizeof(w->window) || !read_user(w->window, size, begin))
+            return false;
+        w->window_at = begin;
+        w->window_bytes = (__u32)size;
+    }
+    w->in_window = (__u32)(w->frame - w->window_at);
+    return true;
+}
+
 static __always_inline __u64 byte_in(struct interp_walk *w, __u32 offset)
 {
     return FRAME_WORD(w, offset) >> (offset & 7) * 8 & 0xff;
@@ -57,9 +82,7 @@ static long step_python(__u32 index, void *argument)
         return stop_walk(w, WP_INTERP_COMPLETE);
     if (w->count >= WP_INTERP_DEPTH)
         return stop_walk(w, WP_INTERP_TOO_DEEP);
-    __u64 size = at->frame_bytes;
-    barrier_var(size);
-    if (size > sizeof(w->bytes) || !read_user(w->bytes, size, w->frame))
+    if (!read_frame(w, at))
         return stop_walk(w, WP_INTERP_UNREADABLE);
     __u64 frame = w->frame;
     w->frame = FRAME_WORD(w, at->frame_back);
@@ -84,30 +107,6 @@ static long step_python(__u32 index, void *argument)
     return 0;
 }
 
-/* Is the frame in the window? Frames of functions lie one above the other since 3.11, outer ones below: those that are
- * near the last one are read together. */
-static __always_inline bool fill_window(struct interp_walk *w, const struct wp_interp_offsets *at)
-{
-    __u64 size = at->frame_bytes, below = w->window_at - w->frame;
-    if (w->window_at && w->frame - w->window_at <= w->window_bytes - size)
-        return true;
-    __u64 end = w->frame + size, begin = w->frame;
-    if (at->has_marks && (!w->window_at || below < INTERP_NEAR)) {
-        begin = end - sizeof(w->window);
-        if (begin < (w->frame & -4096ull)) /* below may be nothing */
-            begin = w->frame & -4096ull;
-        size = end - begin;
-    }
-    barrier_var(size);
-    if (size > sizeof(w->window) || !read_user(w->window, size, begin))
-        return false;
-    w->window_at = begin;
-    w->window_bytes = (__u32)size;
-    return true;
-}
-
-#define CHAIN_WORD(w, offset) word_in((w)->window, (__u32)((w)->frame - (w)->window_at) + (offset), INTERP_WINDOW - 1)
-
 /* A frame, without its code object: where it is, its first words (the function, the globals or the code), its code and
  * the place in that. Generators' frames end it: what task they belong to says another object. */
 static long step_chain(__u32 index, void *argument)
@@ -120,13 +119,11 @@ static long step_chain(__u32 index, void *argument)
     const struct wp_interp_offsets *at = &process->file.at;
     if (!w->frame)
         return stop_walk(w, WP_INTERP_COMPLETE);
-    if (w->frame & 7 || !fill_window(w, at) ||
-        (at->coroutine && (CHAIN_WORD(w, at->frame_owner) >> (at->frame_owner & 7) * 8 & 0xff) == PYTHON_OF_GENERATOR))
+    if (!read_frame(w, at) || (at->coroutine && byte_in(w, at->frame_owner) == PYTHON_OF_GENERATOR))
         return stop_walk(w, WP_INTERP_UNREADABLE);
-    __u64 back = CHAIN_WORD(w, at->frame_back);
-    w->chain = mix(mix(w->chain, w->frame ^ CHAIN_WORD(w, at->frame_code)), CHAIN_WORD(w, at->frame_at));
-    w->chain = mix(mix(w->chain, CHAIN_WORD(w, 0) ^ CHAIN_WORD(w, at->frame_mark)), CHAIN_WORD(w, 8));
-    w->frame = back;
+    w->chain = mix(mix(w->chain, w->frame ^ FRAME_WORD(w, at->frame_code)), FRAME_WORD(w, at->frame_at));
+    w->chain = mix(mix(w->chain, FRAME_WORD(w, 0) ^ FRAME_WORD(w, at->frame_mark)), FRAME_WORD(w, 8));
+    w->frame = FRAME_WORD(w, at->frame_back);
     return 0;
 }
 
@@ -191,6 +188,7 @@ static __always_inline enum wp_interp_end begin_python(struct interp_context *co
 {
     struct interp_walk *w = context->walk;
     const struct wp_interp_offsets *at = &context->process->file.at;
+    w->window_at = w->window_bytes = 0;
     if (!find_state(context, tid))
         return WP_INTERP_NO_THREAD;
     w->frame = CODE_WORD(w, at->frame);

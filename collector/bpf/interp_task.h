@@ -81,7 +81,7 @@ static __always_inline __u64 task_hash(const struct interp_walk *w)
     return h | 8; /* never 0 as the address of a code object */
 }
 
-/* The innermost task's word, between the coroutine that was met last and the frame that w->bytes has. */
+/* The innermost task's word, between the coroutine that was met last and the frame that was read last. */
 static __noinline int put_task(struct interp_context *context)
 {
     struct interp_walk *w = context->walk;

@@ -20,9 +20,9 @@ struct interp_walk {
     __u64 coroutine, coroutine_code;  /* of CPython: that the last frame belongs to; 0: to none */
     __u64 task_code;                  /* of asyncio's task: its coroutine's; 0: none was met */
     __u64 task_name[WP_INTERP_TASK_NAME / 8];
-    __u64 chain;     /* of CPython: hash of what the frames say of themselves; see step_chain */
-    __u64 window_at; /* where `window` was read; 0: nothing was */
-    __u32 window_bytes;
+    __u64 chain;                   /* of CPython: hash of what the frames say of themselves; see step_chain */
+    __u64 window_at;               /* where `window` was read; 0: nothing was */
+    __u32 window_bytes, in_window; /* in_window: where the frame is there, in bytes */
     __u32 count;
     __u32 end;       /* enum wp_interp_end */
     __u32 is_native; /* frames of the language are native ones, of the walk that found those */
@@ -74,7 +74,7 @@ static __always_inline __u64 word_in(const __u64 *words, __u32 offset, __u32 mas
     return words[offset & mask];
 }
 
-#define FRAME_WORD(w, offset) word_in((w)->bytes, offset, WP_INTERP_FRAME_BYTES / 8 - 1)
+#define FRAME_WORD(w, offset) word_in((w)->window, (w)->in_window + (offset), INTERP_WINDOW - 1)
 #define CODE_WORD(w, offset) word_in((w)->code, offset, 31)
 
 static __always_inline __u32 half_in(__u64 word, __u32 offset)

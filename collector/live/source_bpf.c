@@ -161,7 +161,7 @@ static void list_memory(struct source_bpf *s, uint64_t now_ns)
         wp_log(s->logger, WP_LOG_WARN, "cannot list who has memory reason=\"%s\"", why.text);
 }
 
-/* How long nobody need look; a wake-up costs some 150 us, whatever there is to do. */
+/* How long nobody need look: a wake-up has its price, whatever there is to do. */
 static int look_ms(const struct source_bpf *s)
 {
     return s->quiet_rounds < QUIET_ROUNDS ? LOOK_MS : LOOK_QUIET_MS;
