@@ -47,15 +47,42 @@ static inline unsigned wp_event_columns(unsigned kind)
 }
 
 /*
+ * Wire minor 9: a shape is what many events of a batch share: kind, flags, and these columns of the kind. It travels
+ * once; an event has the number of its shape, from 1, or 0 and all of that in the columns.
+ */
+#define WP_SHAPES 255u
+
+/* Which columns a shape has of the kind; of most none. */
+static inline unsigned wp_shape_columns(unsigned kind)
+{
+    return kind == WP_EVENT_SWITCH ? WP_COLUMN_C | WP_COLUMN_D : kind == WP_EVENT_WAKING ? WP_COLUMN_C : 0;
+}
+
+/*
  * Wire minor 8: where a message ends in its stream travels as the difference to where it is expected to end, which is
  * none of most: behind the socket's last message of the kind by as many bytes as the message has; of a waking by a
- * message, where the socket's last arrival ended. Sockets that share a place spoil each other's expectations, and
- * nothing else. Both ends begin each batch with zeros.
+ * message, where the socket's last arrival ended. Minor 9: its thread and its bytes are those of the socket's last
+ * message of the kind, or said. Sockets that share a place spoil each other's expectations, and nothing else. Both ends
+ * begin each batch with zeros.
  */
-#define WP_POSITION_PLACES 2048u /* a power of two */
-struct wp_positions {
-    uint64_t ends[3][WP_POSITION_PLACES]; /* by kind from SOCK_SEND on, and by the socket's id */
+#define WP_MESSAGE_PLACES 2048u /* a power of two */
+struct wp_message_last {
+    uint64_t end;
+    uint32_t thread, bytes;
 };
+struct wp_messages_last {
+    struct wp_message_last of[WP_MESSAGE_PLACES][3]; /* by the socket's id, and by kind from SOCK_SEND on */
+    uint32_t mask;                                   /* of the places in use */
+};
+
+/* Minor 9: a batch of few events uses few places. */
+static inline uint32_t wp_message_places(uint32_t events)
+{
+    uint32_t places = 1;
+    while (places < events && places < WP_MESSAGE_PLACES)
+        places *= 2;
+    return places;
+}
 
 /* Does `a` travel so? `c` is known by then. */
 static inline bool wp_event_has_position(const struct wp_event *e)
@@ -64,19 +91,24 @@ static inline bool wp_event_has_position(const struct wp_event *e)
         (e->kind == WP_EVENT_WAKING && e->c == WP_CAUSE_MESSAGE);
 }
 
-/* What `a` of such an event is expected to be; all other fields are known. */
-static inline uint64_t wp_position_expected(const struct wp_positions *p, const struct wp_event *e)
+/* The last message of the event's socket and kind, or before a waking the last arrival; `d` is known. */
+static inline struct wp_message_last *wp_message_last(struct wp_messages_last *m, const struct wp_event *e)
 {
-    uint32_t place = e->d & (WP_POSITION_PLACES - 1);
-    return e->kind == WP_EVENT_WAKING ? p->ends[WP_EVENT_SOCK_ARRIVE - WP_EVENT_SOCK_SEND][place]
-                                      : p->ends[e->kind - WP_EVENT_SOCK_SEND][place] + e->c;
+    unsigned kind = e->kind == WP_EVENT_WAKING ? WP_EVENT_SOCK_ARRIVE : e->kind;
+    return &m->of[e->d & m->mask][kind - WP_EVENT_SOCK_SEND];
 }
 
-/* That is known now, too. */
-static inline void wp_position_pass(struct wp_positions *p, const struct wp_event *e)
+/* What `a` of such an event is expected to be; all other fields are known. */
+static inline uint64_t wp_position_expected(const struct wp_message_last *last, const struct wp_event *e)
+{
+    return e->kind == WP_EVENT_WAKING ? last->end : last->end + e->c;
+}
+
+/* The whole event is known now. */
+static inline void wp_message_last_pass(struct wp_message_last *last, const struct wp_event *e)
 {
     if (e->kind != WP_EVENT_WAKING)
-        p->ends[e->kind - WP_EVENT_SOCK_SEND][e->d & (WP_POSITION_PLACES - 1)] = e->a;
+        *last = (struct wp_message_last){e->a, e->thread, e->c};
 }
 
 #endif

@@ -16,10 +16,15 @@ static int bad(struct wp_error *err, const char *what)
     return wp_error_set(err, -EINVAL, "bad batch: %s", what);
 }
 
+static size_t length(const struct wp_event_reader *r, unsigned column)
+{
+    return (size_t)(r->columns[column].end - r->columns[column].at);
+}
+
 int wp_event_open(struct wp_event_reader *r, struct wp_wire_span message, struct wp_error *err)
 {
     struct wp_wire_field field;
-    *r = (struct wp_event_reader){0};
+    memset(r, 0, offsetof(struct wp_event_reader, messages));
     while (wp_wire_field(&message, &field)) {
         if (field.number == WP_EVENTS_BASE && field.type == WP_WIRE_NUMBER)
             r->base_ns = field.value;
@@ -34,14 +39,15 @@ int wp_event_open(struct wp_event_reader *r, struct wp_wire_span message, struct
     }
     if (message.at != message.end)
         return bad(err, "events that are not a message");
-    size_t count = (size_t)(r->columns[WP_EVENTS_KIND].end - r->columns[WP_EVENTS_KIND].at);
-    size_t flags = (size_t)(r->columns[WP_EVENTS_FLAGS].end - r->columns[WP_EVENTS_FLAGS].at);
-    size_t low = (size_t)(r->columns[WP_EVENTS_DT_LOW].end - r->columns[WP_EVENTS_DT_LOW].at);
+    size_t kinds = length(r, WP_EVENTS_KIND), flags = length(r, WP_EVENTS_FLAGS), low = length(r, WP_EVENTS_DT_LOW),
+           shapes = length(r, WP_EVENTS_SHAPE), count = shapes ? shapes : kinds;
     if (count > WP_BATCH_EVENTS)
         return bad(err, "too many events");
-    if ((flags && flags != count) || (low && low != count))
+    if ((flags && flags != kinds) || (low && low != count))
         return bad(err, "columns of different length");
     r->count = (uint32_t)count;
+    r->messages.mask = (shapes ? wp_message_places(r->count) : WP_MESSAGE_PLACES) - 1;
+    memset(r->messages.of, 0, (r->messages.mask + (size_t)1) * sizeof(*r->messages.of));
     return 0;
 }
 
@@ -50,7 +56,7 @@ struct state {
     struct wp_event_reader *reader;
     uint64_t last_a[WP_EVENT_KINDS], last_b[WP_EVENT_KINDS];
     unsigned short_of; /* the column that ended before its events, or holds no number; 0: none did */
-    bool has_low, has_high, has_position, has_file, has_wait, has_timeout, has_ran, has_holder;
+    bool has_low, has_high, has_position, has_file, has_wait, has_timeout, has_ran, has_holder, in_shapes;
 };
 
 /* The seven lower bits of each of eight bytes, the first one's lowest. */
@@ -137,16 +143,31 @@ static inline void take_columns(struct state *s, struct wp_event *e, unsigned co
         e->d = (uint32_t)next_value(s, WP_EVENTS_D);
 }
 
-static inline void take_position(struct state *s, struct wp_event *e)
+static inline void take_position(struct state *s, struct wp_event *e, struct wp_message_last *last)
 {
-    e->a = wp_position_expected(&s->reader->positions, e) + take_difference(s, WP_EVENTS_POSITION);
-    wp_position_pass(&s->reader->positions, e);
+    e->a = wp_position_expected(last, e) + take_difference(s, WP_EVENTS_POSITION);
+    wp_message_last_pass(last, e);
 }
 
-static inline int take_switch(struct state *s, struct wp_event *e, struct wp_error *err)
+static inline void take_message(struct state *s, struct wp_event *e)
 {
-    take_columns(
-        s, e, WP_COLUMN_CPU | WP_COLUMN_THREAD | WP_COLUMN_OTHER | WP_COLUMN_STACK | WP_COLUMN_C | WP_COLUMN_D);
+    take_columns(s, e, WP_COLUMN_D);
+    struct wp_message_last *last = wp_message_last(&s->reader->messages, e);
+    if (s->in_shapes) {
+        uint64_t thread = next_value(s, WP_EVENTS_MESSAGE_THREAD), bytes = next_value(s, WP_EVENTS_MESSAGE_BYTES);
+        e->thread = thread ? (uint32_t)(thread - 1) : last->thread;
+        e->c = bytes ? (uint32_t)(bytes - 1) : last->bytes;
+    } else {
+        take_columns(s, e, WP_COLUMN_THREAD | WP_COLUMN_C);
+    }
+    take_position(s, e, last);
+}
+
+static inline int take_switch(struct state *s, struct wp_event *e, bool has_shape, struct wp_error *err)
+{
+    take_columns(s, e, WP_COLUMN_CPU | WP_COLUMN_THREAD | WP_COLUMN_OTHER | WP_COLUMN_STACK);
+    if (!has_shape)
+        take_columns(s, e, WP_COLUMN_C | WP_COLUMN_D);
     if (e->cpu == WP_EVENT_CPUS)
         return bad(err, "a CPU out of range");
     uint32_t *at = &s->reader->on_cpu[e->cpu];
@@ -163,20 +184,26 @@ static inline int take_switch(struct state *s, struct wp_event *e, struct wp_err
     return 0;
 }
 
-static inline int take_event(struct state *s, struct wp_event *e, struct wp_error *err)
+static inline void take_waking(struct state *s, struct wp_event *e, bool has_shape)
+{
+    take_columns(s, e, WP_COLUMN_CPU | WP_COLUMN_THREAD | WP_COLUMN_OTHER | WP_COLUMN_D);
+    if (!has_shape)
+        take_columns(s, e, WP_COLUMN_C);
+    if (s->has_position && wp_event_has_position(e))
+        take_position(s, e, wp_message_last(&s->reader->messages, e));
+    else
+        take_columns(s, e, WP_COLUMN_A);
+}
+
+static inline int take_event(struct state *s, struct wp_event *e, bool has_shape, struct wp_error *err)
 {
     int rc = 0;
-    if (e->kind == WP_EVENT_SWITCH) {
-        rc = take_switch(s, e, err);
-    } else if (e->kind == WP_EVENT_WAKING) { /* these two are most of all, so the compiler knows their columns */
-        take_columns(s, e, WP_COLUMN_CPU | WP_COLUMN_THREAD | WP_COLUMN_OTHER | WP_COLUMN_C | WP_COLUMN_D);
-        if (s->has_position && wp_event_has_position(e))
-            take_position(s, e);
-        else
-            take_columns(s, e, WP_COLUMN_A);
+    if (e->kind == WP_EVENT_SWITCH) { /* these two are most of all, so the compiler knows their columns */
+        rc = take_switch(s, e, has_shape, err);
+    } else if (e->kind == WP_EVENT_WAKING) {
+        take_waking(s, e, has_shape);
     } else if (s->has_position && wp_event_has_position(e)) {
-        take_columns(s, e, WP_COLUMN_THREAD | WP_COLUMN_C | WP_COLUMN_D);
-        take_position(s, e);
+        take_message(s, e);
     } else {
         unsigned columns = wp_event_columns(e->kind);
         if (!columns)
@@ -192,39 +219,80 @@ static inline int take_event(struct state *s, struct wp_event *e, struct wp_erro
     return rc;
 }
 
+static int take_shapes(struct state *s, struct wp_error *err)
+{
+    struct wp_event_reader *r = s->reader;
+    struct wp_wire_span *kinds = &r->columns[WP_EVENTS_SHAPE_KIND], *flags = &r->columns[WP_EVENTS_SHAPE_FLAGS];
+    size_t count = length(r, WP_EVENTS_SHAPE_KIND);
+    if (count > WP_SHAPES || count != length(r, WP_EVENTS_SHAPE_FLAGS))
+        return bad(err, "shapes of different length, or too many");
+    r->shape_count = (uint32_t)count;
+    for (uint32_t i = 1; i <= count; i++) {
+        struct wp_event *shape = &r->shapes[i];
+        *shape = (struct wp_event){.kind = *kinds->at++, .flags = *flags->at++};
+        unsigned columns = wp_shape_columns(shape->kind);
+        if (columns & WP_COLUMN_C)
+            shape->c = (uint32_t)next_value(s, WP_EVENTS_SHAPE_C);
+        if (columns & WP_COLUMN_D)
+            shape->d = (uint32_t)next_value(s, WP_EVENTS_SHAPE_D);
+    }
+    return 0;
+}
+
 static int check_ends(const struct state *s, struct wp_error *err)
 {
     if (s->short_of)
         return wp_error_set(
             err, -EINVAL, "bad batch: column %u has fewer entries than the events ask for", s->short_of);
-    for (unsigned i = WP_EVENTS_DT; i < WP_EVENTS_COLUMNS; i++)
+    for (unsigned i = WP_EVENTS_KIND; i < WP_EVENTS_COLUMNS; i++)
         if (s->reader->columns[i].at != s->reader->columns[i].end)
             return wp_error_set(err, -EINVAL, "bad batch: column %u has more entries than the events ask for", i);
     return 0;
 }
 
+/* Kind and flags of an event without a shape. */
+static inline bool take_identity(struct state *s, struct wp_event *e)
+{
+    struct wp_wire_span *kinds = &s->reader->columns[WP_EVENTS_KIND], *flags = &s->reader->columns[WP_EVENTS_FLAGS];
+    if (kinds->at == kinds->end)
+        return false;
+    *e = (struct wp_event){.kind = *kinds->at++};
+    if (flags->at != flags->end)
+        e->flags = *flags->at++;
+    return true;
+}
+
 int wp_event_read(struct wp_event_reader *r, struct wp_event *events, struct wp_error *err)
 {
-    const uint8_t *kinds = r->columns[WP_EVENTS_KIND].at, *flags = r->columns[WP_EVENTS_FLAGS].at;
-    bool has_flags = flags != r->columns[WP_EVENTS_FLAGS].end;
+    const uint8_t *shapes = r->columns[WP_EVENTS_SHAPE].at;
     uint64_t time = r->base_ns;
     struct state s = {.reader = r,
-        .has_low = r->columns[WP_EVENTS_DT_LOW].at != r->columns[WP_EVENTS_DT_LOW].end,
-        .has_high = r->columns[WP_EVENTS_DT_HIGH].at != r->columns[WP_EVENTS_DT_HIGH].end,
-        .has_position = r->columns[WP_EVENTS_POSITION].at != r->columns[WP_EVENTS_POSITION].end,
-        .has_file = r->columns[WP_EVENTS_BLOCK_FILE].at != r->columns[WP_EVENTS_BLOCK_FILE].end,
-        .has_wait = r->columns[WP_EVENTS_WAIT].at != r->columns[WP_EVENTS_WAIT].end,
-        .has_timeout = r->columns[WP_EVENTS_SWITCH_TIMEOUT].at != r->columns[WP_EVENTS_SWITCH_TIMEOUT].end,
-        .has_ran = r->columns[WP_EVENTS_SWITCH_RAN].at != r->columns[WP_EVENTS_SWITCH_RAN].end,
-        .has_holder = r->columns[WP_EVENTS_SWITCH_HOLDER].at != r->columns[WP_EVENTS_SWITCH_HOLDER].end};
-    int rc = 0;
+        .in_shapes = length(r, WP_EVENTS_SHAPE),
+        .has_low = length(r, WP_EVENTS_DT_LOW),
+        .has_high = length(r, WP_EVENTS_DT_HIGH),
+        .has_position = length(r, WP_EVENTS_POSITION) || length(r, WP_EVENTS_SHAPE),
+        .has_file = length(r, WP_EVENTS_BLOCK_FILE),
+        .has_wait = length(r, WP_EVENTS_WAIT),
+        .has_timeout = length(r, WP_EVENTS_SWITCH_TIMEOUT),
+        .has_ran = length(r, WP_EVENTS_SWITCH_RAN),
+        .has_holder = length(r, WP_EVENTS_SWITCH_HOLDER)};
+    int rc = take_shapes(&s, err);
+    r->columns[WP_EVENTS_SHAPE].at = r->columns[WP_EVENTS_SHAPE].end;
     for (uint32_t i = 0; i < r->count && !rc && !s.short_of; i++) {
+        struct wp_event *e = &events[i];
+        unsigned shape = s.in_shapes ? shapes[i] : 0;
+        if (shape > r->shape_count)
+            return bad(err, "a shape that is not told");
+        if (shape)
+            *e = r->shapes[shape];
+        else if (!take_identity(&s, e))
+            return bad(err, "fewer kinds than the events ask for");
         uint64_t dt = take_time(&s);
         if (time > UINT64_MAX / 2 || dt > UINT64_MAX / 2 - time)
             return bad(err, "a time out of range");
         time += dt;
-        events[i] = (struct wp_event){.time_ns = time, .kind = kinds[i], .flags = has_flags ? flags[i] : 0};
-        rc = take_event(&s, &events[i], err);
+        e->time_ns = time;
+        rc = take_event(&s, e, shape, err);
     }
     return rc ? rc : check_ends(&s, err);
 }

@@ -11,14 +11,16 @@
 #include "proto/wire_fields.h"
 
 #define WP_EVENT_CPUS 4096u  /* a CPU has a smaller number */
-#define WP_EVENT_COLUMNS 21u /* by field number; 0 and 1 are none */
+#define WP_EVENT_COLUMNS 28u /* by field number; 0 and 1 are none */
 
 struct wp_event_reader {
     struct wp_wire_span columns[WP_EVENT_COLUMNS];
     uint64_t base_ns;
     uint32_t count;                 /* events */
     uint32_t on_cpu[WP_EVENT_CPUS]; /* thread id + 1 that the CPU went to */
-    struct wp_positions positions;
+    struct wp_messages_last messages;
+    struct wp_event shapes[WP_SHAPES + 1]; /* by number; what they do not say is 0 */
+    uint32_t shape_count;
 };
 
 /* Finds the columns of the message, which are borrowed; reader->count events are in it. -EINVAL. */

@@ -15,6 +15,8 @@
 #define U64_BYTES 10u
 #define EVENTS_FIELD 7u /* of message Batch */
 #define TAG_BYTES 2u
+#define SHAPE_BITS 9u /* twice as many places as shapes */
+#define SHAPE_PLACES (1u << SHAPE_BITS)
 #define HEAD_BYTES                                                                                                     \
     ((WP_EVENTS_COLUMNS + 1) * (TAG_BYTES + U64_BYTES)) /* the most that stands before and between the columns */
 
@@ -24,12 +26,19 @@ struct column {
     uint8_t *begin, *end;
 };
 
+struct shape {
+    uint64_t key;
+    uint8_t number; /* 0: a free place */
+};
+
 struct columns {
     struct column at[WP_EVENTS_COLUMNS];
     uint32_t on_cpu[CPUS]; /* id + 1 of the thread each CPU went to, 0 unknown */
     uint64_t last_a[WP_EVENT_KINDS], last_b[WP_EVENT_KINDS];
-    struct wp_positions positions;
-    bool in_planes, by_socket; /* as the peer reads it: times; positions of messages */
+    struct wp_messages_last messages;
+    struct shape shapes[SHAPE_PLACES]; /* by hash of the key */
+    unsigned shape_count;
+    bool in_planes, by_socket, in_shapes; /* as the peer reads it: times; positions of messages; what events share */
 };
 
 static __attribute__((noinline)) uint8_t *write_number(uint8_t *at, uint64_t value)
@@ -78,10 +87,17 @@ static struct columns *open_columns(uint32_t count, struct wp_buffer *out)
         [WP_EVENTS_SWITCH_HOLDER] = U64_BYTES,
         [WP_EVENTS_DT_LOW] = 1,
         [WP_EVENTS_DT_HIGH] = U64_BYTES,
-        [WP_EVENTS_POSITION] = U64_BYTES};
+        [WP_EVENTS_POSITION] = U64_BYTES,
+        [WP_EVENTS_SHAPE] = 1,
+        [WP_EVENTS_MESSAGE_THREAD] = U32_BYTES,
+        [WP_EVENTS_MESSAGE_BYTES] = U32_BYTES};
+    static const uint8_t most_of_shapes[WP_EVENTS_COLUMNS] = {[WP_EVENTS_SHAPE_KIND] = 1,
+        [WP_EVENTS_SHAPE_FLAGS] = 1,
+        [WP_EVENTS_SHAPE_C] = U32_BYTES,
+        [WP_EVENTS_SHAPE_D] = U32_BYTES};
     size_t size = HEAD_BYTES;
     for (unsigned i = 0; i < WP_EVENTS_COLUMNS; i++)
-        size += (size_t)most[i] * count;
+        size += (size_t)most[i] * count + (size_t)most_of_shapes[i] * WP_SHAPES;
     struct columns *columns = calloc(1, sizeof(*columns));
     if (!columns || wp_buffer_reserve(out, size)) {
         free(columns);
@@ -90,7 +106,7 @@ static struct columns *open_columns(uint32_t count, struct wp_buffer *out)
     uint8_t *at = out->data + out->size + HEAD_BYTES;
     for (unsigned i = 0; i < WP_EVENTS_COLUMNS; i++) {
         columns->at[i] = (struct column){at, at};
-        at += (size_t)most[i] * count;
+        at += (size_t)most[i] * count + (size_t)most_of_shapes[i] * WP_SHAPES;
     }
     return columns;
 }
@@ -107,14 +123,53 @@ static uint32_t thread_value(struct columns *c, const struct wp_event *e)
 /* Where each column goes on. A local of put_events, so that bytes written are known not to change it. */
 typedef uint8_t *cursors[WP_EVENTS_COLUMNS];
 
-static inline void put_switch(struct columns *c, cursors at, const struct wp_event *e)
+/* The number of the event's shape, which is told when it is new; 0: there is no room for another. */
+static inline uint8_t shape_of(struct columns *c, cursors at, const struct wp_event *e)
+{
+    unsigned columns = wp_shape_columns(e->kind);
+    uint64_t share_c = columns & WP_COLUMN_C ? e->c : 0, share_d = columns & WP_COLUMN_D ? e->d : 0,
+             key = share_d << 32 | share_c << 16 | (unsigned)e->flags << 8 | e->kind;
+    if (share_c >> 16)
+        return 0;
+    unsigned place = (unsigned)(key * 0x9e3779b97f4a7c15u >> (64 - SHAPE_BITS));
+    while (c->shapes[place].number && c->shapes[place].key != key)
+        place = (place + 1) % SHAPE_PLACES;
+    struct shape *shape = &c->shapes[place];
+    if (shape->number || c->shape_count == WP_SHAPES)
+        return shape->number;
+    *shape = (struct shape){key, (uint8_t)++c->shape_count};
+    *at[WP_EVENTS_SHAPE_KIND]++ = e->kind;
+    *at[WP_EVENTS_SHAPE_FLAGS]++ = e->flags;
+    if (columns & WP_COLUMN_C)
+        at[WP_EVENTS_SHAPE_C] = put(at[WP_EVENTS_SHAPE_C], e->c);
+    if (columns & WP_COLUMN_D)
+        at[WP_EVENTS_SHAPE_D] = put(at[WP_EVENTS_SHAPE_D], e->d);
+    return shape->number;
+}
+
+/* What it is, by its shape where it has one. The columns that say the rest. */
+static inline unsigned put_shape(struct columns *c, cursors at, const struct wp_event *e, unsigned columns)
+{
+    uint8_t shape = c->in_shapes ? shape_of(c, at, e) : 0;
+    if (c->in_shapes)
+        *at[WP_EVENTS_SHAPE]++ = shape;
+    if (shape)
+        return columns & ~wp_shape_columns(e->kind);
+    *at[WP_EVENTS_KIND]++ = e->kind;
+    *at[WP_EVENTS_FLAGS]++ = e->flags;
+    return columns;
+}
+
+static inline void put_switch(struct columns *c, cursors at, const struct wp_event *e, unsigned columns)
 {
     at[WP_EVENTS_CPU] = put(at[WP_EVENTS_CPU], e->cpu);
     at[WP_EVENTS_THREAD] = put(at[WP_EVENTS_THREAD], thread_value(c, e));
     at[WP_EVENTS_OTHER] = put(at[WP_EVENTS_OTHER], e->other);
     at[WP_EVENTS_STACK] = put(at[WP_EVENTS_STACK], e->stack);
-    at[WP_EVENTS_C] = put(at[WP_EVENTS_C], e->c);
-    at[WP_EVENTS_D] = put(at[WP_EVENTS_D], e->d);
+    if (columns & WP_COLUMN_C) {
+        at[WP_EVENTS_C] = put(at[WP_EVENTS_C], e->c);
+        at[WP_EVENTS_D] = put(at[WP_EVENTS_D], e->d);
+    }
     at[WP_EVENTS_WAIT] = put(at[WP_EVENTS_WAIT], e->wait);
     if (e->flags & WP_SWITCH_TIMED)
         at[WP_EVENTS_SWITCH_TIMEOUT] = put(at[WP_EVENTS_SWITCH_TIMEOUT], e->a);
@@ -124,19 +179,22 @@ static inline void put_switch(struct columns *c, cursors at, const struct wp_eve
         at[WP_EVENTS_SWITCH_RAN] = put(at[WP_EVENTS_SWITCH_RAN], e->b);
 }
 
-static inline void put_position(struct columns *c, cursors at, const struct wp_event *e)
-{
-    at[WP_EVENTS_POSITION] = put(at[WP_EVENTS_POSITION], zigzag(e->a - wp_position_expected(&c->positions, e)));
-    wp_position_pass(&c->positions, e);
-}
-
 /* What has a position: messages, and wakings by them. */
-static inline void put_message(struct columns *c, cursors at, const struct wp_event *e)
+static inline void put_message(struct columns *c, cursors at, const struct wp_event *e, unsigned columns)
 {
-    at[WP_EVENTS_THREAD] = put(at[WP_EVENTS_THREAD], e->thread);
-    at[WP_EVENTS_C] = put(at[WP_EVENTS_C], e->c);
+    struct wp_message_last *last = wp_message_last(&c->messages, e);
     at[WP_EVENTS_D] = put(at[WP_EVENTS_D], e->d);
-    put_position(c, at, e);
+    if (c->in_shapes && e->kind != WP_EVENT_WAKING) {
+        bool same_thread = e->thread == last->thread, same_bytes = e->c == last->bytes;
+        at[WP_EVENTS_MESSAGE_THREAD] = put(at[WP_EVENTS_MESSAGE_THREAD], same_thread ? 0 : e->thread + (uint64_t)1);
+        at[WP_EVENTS_MESSAGE_BYTES] = put(at[WP_EVENTS_MESSAGE_BYTES], same_bytes ? 0 : e->c + (uint64_t)1);
+    } else {
+        at[WP_EVENTS_THREAD] = put(at[WP_EVENTS_THREAD], e->thread);
+        if (columns & WP_COLUMN_C)
+            at[WP_EVENTS_C] = put(at[WP_EVENTS_C], e->c);
+    }
+    at[WP_EVENTS_POSITION] = put(at[WP_EVENTS_POSITION], zigzag(e->a - wp_position_expected(last, e)));
+    wp_message_last_pass(last, e);
     if (e->kind != WP_EVENT_WAKING)
         return;
     at[WP_EVENTS_CPU] = put(at[WP_EVENTS_CPU], e->cpu);
@@ -197,8 +255,7 @@ static int put_events(struct columns *c, const struct wp_event *events, uint32_t
             return wp_error_set(err, -EINVAL, "event %u has no kind %u", i, e->kind);
         if (e->time_ns < before)
             return wp_error_set(err, -EINVAL, "event %u is older than the one before it", i);
-        *at[WP_EVENTS_KIND]++ = e->kind;
-        *at[WP_EVENTS_FLAGS]++ = e->flags;
+        columns = put_shape(c, at, e, columns);
         any_flags |= e->flags;
         put_time(at, e->time_ns - before, c->in_planes);
         any_high |= (e->time_ns - before) >> 8;
@@ -206,9 +263,9 @@ static int put_events(struct columns *c, const struct wp_event *events, uint32_t
         any_wait |= wp_event_has_wait(e) ? e->wait : 0;
         any_file |= wp_event_is_block(e) ? e->other : 0;
         if (e->kind == WP_EVENT_SWITCH)
-            put_switch(c, at, e);
+            put_switch(c, at, e, columns);
         else if (c->by_socket && wp_event_has_position(e))
-            put_message(c, at, e);
+            put_message(c, at, e, columns);
         else
             put_other(c, at, e, columns);
     }
@@ -261,6 +318,8 @@ int wp_event_encode(
         return wp_error_set(err, -ENOMEM, "out of memory to encode a batch");
     columns->in_planes = minor >= WP_WIRE_PLANES;
     columns->by_socket = minor >= WP_WIRE_POSITIONS;
+    columns->in_shapes = minor >= WP_WIRE_SHAPES;
+    columns->messages.mask = (columns->in_shapes ? wp_message_places(count) : WP_MESSAGE_PLACES) - 1;
     int rc = put_events(columns, events, count, err);
     if (!rc)
         append(columns, count ? events[0].time_ns : 0, out);

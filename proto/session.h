@@ -11,13 +11,14 @@
 #include <stdint.h>
 
 #define WP_WIRE_MAJOR 1u
-#define WP_WIRE_MINOR 8u
+#define WP_WIRE_MINOR 9u
 #define WP_WIRE_WINDOWS 2u   /* the minor version from which on a peer knows that recordings pause (WP_EVENT_WINDOW) */
 #define WP_WIRE_NAMES 4u     /* the minor version from which on a peer talks of names (proto/name_talk.h) */
 #define WP_WIRE_LOCAL 5u     /* the minor version from which on a peer knows WP_EVENT_LOCAL */
 #define WP_WIRE_REASON 6u    /* the minor version from which on a peer knows WP_EVENT_REASON */
 #define WP_WIRE_PLANES 7u    /* the minor version from which on a peer reads times in two planes (Events.dt_low) */
 #define WP_WIRE_POSITIONS 8u /* ... and the positions of messages by their sockets (Events.position) */
+#define WP_WIRE_SHAPES 9u    /* ... and what events share once a batch (Events.shape) */
 #define WP_LABELS 64u
 /* The reason of a fatal Refused ends so when the session is too large, and what it has still to say is welcome in
  * another one. */

@@ -27,9 +27,8 @@
 #define NAMES_EVENTS (1u << 20)     /* ... and so many */
 #define NAMES_MS 5u                 /* that the source may stand still for names that are nearly there */
 #define NAMES_LAST_MS 20000u        /* for all that is left at the end */
-#define SWEEP_NS                                                                                                       \
-    (60 * WP_NS_PER_S)     /* between two looks for who is gone without a word: longer than the source is ever late */
-#define RENAME_REACH 4096u /* events between the renaming and the end of an exec */
+#define SWEEP_NS (60 * WP_NS_PER_S) /* between two looks for who is gone without a word: no source is so late */
+#define RENAME_REACH 4096u          /* events between the renaming and the end of an exec */
 
 struct wp_batcher {
     struct wp_batcher_options options;
@@ -114,8 +113,9 @@ void wp_batcher_destroy(struct wp_batcher *b)
 
 static int send_batch(struct wp_batcher *b, size_t events, uint64_t watermark_ns, bool is_last, struct wp_error *err)
 {
+    uint64_t resolution_ns = b->options.resolution_ns ? b->options.resolution_ns : 1;
     struct wp_batch batch = {.seq = b->seq + 1,
-        .watermark_ns = watermark_ns,
+        .watermark_ns = watermark_ns & ~(resolution_ns - 1),
         .is_last = is_last,
         .anchor_mono_ns = wp_clock_of_ns(CLOCK_MONOTONIC),
         .anchor_real_ns = wp_clock_of_ns(CLOCK_REALTIME)};
@@ -123,6 +123,7 @@ static int send_batch(struct wp_batcher *b, size_t events, uint64_t watermark_ns
     wp_wait_table_settle(b->waits, b->queue.events, events);
     if (wp_dict_writer_fill(b->dict, &batch))
         return wp_error_set(err, -ENOMEM, "out of memory for the dictionary");
+    wp_event_queue_round_down(&b->queue, events, resolution_ns);
     batch.events = b->queue.events;
     batch.event_count = (uint32_t)events;
     int rc = b->options.batch(b->options.context, &batch, err);

@@ -13,6 +13,10 @@
 
 struct wp_batcher;
 
+/* Of times of the live kernel. A program takes about as long to read the clock; what is below is noise, five bits an
+ * event that no compression removes. */
+#define WP_RESOLUTION_NS 32u
+
 /* Settings of a batcher. They are copied; every pointer in them but `patterns` stays borrowed until the batcher is
  * destroyed. */
 struct wp_batcher_options {
@@ -22,6 +26,7 @@ struct wp_batcher_options {
     bool reads_proc;             /* unknown threads are looked up in /proc */
     const char *const *patterns; /* borrowed until create returns */
     size_t pattern_count;
+    uint64_t resolution_ns;         /* a power of two: times are rounded down to a multiple of it; 0: they stay */
     struct wp_names_from names;     /* what it has is borrowed */
     const struct wp_logger *logger; /* borrowed, NULL for none */
     /* 0 or -errno, which ends the source's poll. */

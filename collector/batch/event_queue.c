@@ -105,6 +105,12 @@ size_t wp_event_queue_before(const struct wp_event_queue *q, uint64_t time_ns)
     return WP_LOWER_BOUND(middle, 0, q->count, q->events[middle].time_ns < time_ns);
 }
 
+void wp_event_queue_round_down(struct wp_event_queue *q, size_t count, uint64_t resolution_ns)
+{
+    for (size_t i = 0; i < count; i++)
+        q->events[i].time_ns &= ~(resolution_ns - 1);
+}
+
 /* What a burst took, or events that waited for names, goes back. */
 static void give_back(struct wp_event_queue *q)
 {

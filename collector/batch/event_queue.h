@@ -53,6 +53,8 @@ static inline void wp_event_queue_added(struct wp_event_queue *queue)
 int wp_event_queue_sort(struct wp_event_queue *queue);
 /* How many are before `time_ns`; the queue is sorted. */
 size_t wp_event_queue_before(const struct wp_event_queue *queue, uint64_t time_ns);
+/* Rounds the times of the first `count` down to a multiple of `resolution_ns`, a power of two. Their order stays. */
+void wp_event_queue_round_down(struct wp_event_queue *queue, size_t count, uint64_t resolution_ns);
 /* Drops the first `count`. */
 void wp_event_queue_take(struct wp_event_queue *queue, size_t count);
 

@@ -149,6 +149,7 @@ static int open_batcher(struct collector *c, struct wp_error *err)
         .reads_proc = is_live,
         .patterns = o->patterns,
         .pattern_count = o->pattern_count,
+        .resolution_ns = is_live ? WP_RESOLUTION_NS : 0,
         .logger = c->logger,
         .batch = on_batch,
         .may_renew = may_renew,

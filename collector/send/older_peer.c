@@ -110,7 +110,7 @@ int wp_older_peer_batch(
     struct wp_older_peer *p, uint32_t minor, const uint8_t **frame, size_t *size, struct wp_error *err)
 {
     struct wp_frame said;
-    if (minor >= WP_WIRE_POSITIONS)
+    if (minor >= WP_WIRE_SHAPES)
         return 0;
     int rc = wp_frame_read(p->reader, *frame, *size, &said, err);
     if (!rc)

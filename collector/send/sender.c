@@ -163,9 +163,9 @@ static int send_batch(struct wp_sender *s, uint64_t seq, const uint8_t *frame, s
 {
     uint32_t minor = wp_client_welcome(s->client)->wire_minor;
     int rc = 0;
-    if (minor < WP_WIRE_POSITIONS && !s->older && !(s->older = wp_older_peer_create()))
+    if (minor < WP_WIRE_SHAPES && !s->older && !(s->older = wp_older_peer_create()))
         return wp_error_set(err, -ENOMEM, "out of memory for an aggregator of an older version");
-    if (minor < WP_WIRE_POSITIONS)
+    if (minor < WP_WIRE_SHAPES)
         rc = wp_older_peer_batch(s->older, minor, &frame, &size, err);
     return rc ? rc : wp_client_send_batch(s->client, seq, frame, size, err);
 }

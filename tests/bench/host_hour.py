@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """host_hour.py BIN_DIR [--seconds N]: what a host-hour takes in the store. The workload is stated by PLAN: one host of four processors, a
 service of six threads that answers about 1900 requests a second from another one with a disk, sampled at 99 Hz, as fleetgen makes it
-(seed 1). It is replayed into a new store; a JSON line: events, bytes of the capture, bytes of the values of each kind,
+(seed 1) with the collector's resolution of times. It is replayed into a new store; a JSON line: events, bytes of the capture, bytes of the values of each kind,
 of data.mdb as it was written and after `wakepath-store prune` (which gives space back), all for one hour."""
 import argparse
 import json
@@ -34,7 +34,8 @@ def main():
         def run(name, *words):
             return subprocess.run([f"{given.bin}/{name}", *words], check=True, capture_output=True, text=True).stdout
 
-        run("fleetgen", "--out", folder, "--plan", plan, "--seconds", str(given.seconds), "--seed", "1", "--release", "v1")
+        run("fleetgen", "--out", folder, "--plan", plan, "--seconds", str(given.seconds), "--seed", "1", "--release", "v1",
+            "--resolution", "32")
         capture = next(f"{folder}/{name}" for name in os.listdir(folder) if name.endswith(".capture"))
         run("wakepath-store", "import", capture, "--into", store, "--aggregate", "web=comm=web", "--aggregate", "db=comm=db")
         scale, kinds = 3600 / given.seconds, {}

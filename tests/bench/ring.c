@@ -143,7 +143,8 @@ static int replay(const char *path, unsigned times, struct wp_error *err)
 {
     struct wp_buffer records = {0};
     struct uplink uplink = {.frames = wp_frame_writer_create(1)};
-    struct wp_batcher_options options = {.has_addresses = true, .batch = on_batch, .context = &uplink};
+    struct wp_batcher_options options = {
+        .has_addresses = true, .resolution_ns = WP_RESOLUTION_NS, .batch = on_batch, .context = &uplink};
     struct wp_batcher *batcher;
     int rc = wp_file_read(path, FILE_BYTES, &records, err);
     if (!rc)

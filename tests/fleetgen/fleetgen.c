@@ -28,6 +28,7 @@ struct writer {
     struct wp_capture_writer **captures; /* by host */
     struct wp_frame_writer *frames;
     struct wp_buffer raw, frame;
+    uint64_t resolution_ns; /* times are rounded down to a multiple of it, as a collector does; a power of two */
 };
 
 static void check(int rc, const struct wp_error *err)
@@ -50,6 +51,9 @@ static void write_batch(void *context, struct gen_host *host, const struct wp_ba
         check(wp_capture_writer_open(capture, path, &hello, &err), &err);
     struct wp_batch whole = *batch;
     memcpy(whole.session, hello.session, 16);
+    whole.watermark_ns &= ~(writer->resolution_ns - 1);
+    for (uint32_t i = 0; i < whole.event_count; i++)
+        whole.events[i].time_ns &= ~(writer->resolution_ns - 1);
     wp_buffer_clear(&writer->raw);
     wp_buffer_clear(&writer->frame);
     check(wp_batch_encode(&whole, &writer->raw, &err), &err);
@@ -86,9 +90,9 @@ int main(int argc, char **argv)
 {
     static const struct option table[] = {{"out", 1, 0, 'o'}, {"seed", 1, 0, 's'}, {"seconds", 1, 0, 't'},
         {"plan", 1, 0, 'p'}, {"release", 1, 0, 'r'}, {"world", 1, 0, 'w'}, {"frequency", 1, 0, 'f'},
-        {"window", 1, 0, 'i'}, {0}};
+        {"window", 1, 0, 'i'}, {"resolution", 1, 0, 'q'}, {0}};
     struct gen_fleet_options options = {.seed = 1, .duration_ns = 5000000000u, .sample_hz = 99};
-    struct writer writer = {0};
+    struct writer writer = {.resolution_ns = 1};
     const char *plan_path = NULL;
     struct wp_error err = {0};
     struct gen_plan plan;
@@ -115,6 +119,9 @@ int main(int argc, char **argv)
         case 'i':
             check(wp_window_parse(&options.window, optarg, &err), &err);
             break;
+        case 'q':
+            writer.resolution_ns = strtoull(optarg, NULL, 10);
+            break;
         case 'f':
             options.sample_hz = (uint32_t)strtoul(optarg, NULL, 10);
             break;
@@ -122,7 +129,8 @@ int main(int argc, char **argv)
             return 64;
         }
     }
-    if (!writer.folder || !options.duration_ns)
+    if (!writer.folder || !options.duration_ns || !writer.resolution_ns ||
+        writer.resolution_ns & (writer.resolution_ns - 1))
         return 64;
     read_plan(&plan, plan_path);
     writer.fleet = gen_fleet_create(&plan, &options);

@@ -38,7 +38,7 @@ struct corpus {
 
 /* By wire minor. */
 static const char *const sets[] = {"corpus_v1", "corpus_v1_1", "corpus_v1_2", "corpus_v1_3", "corpus_v1_4",
-    "corpus_v1_5", "corpus_v1_6", "corpus_v1_7", "corpus_v1_8"};
+    "corpus_v1_5", "corpus_v1_6", "corpus_v1_7", "corpus_v1_8", "corpus_v1_9"};
 #define SETS (sizeof(sets) / sizeof(sets[0]))
 _Static_assert(
     SETS == WP_WIRE_MINOR + 1, "each released version has a corpus: make_corpus.py, and --write of this test");
@@ -353,7 +353,7 @@ static void another_server(void **state)
     assert_true(meet_server(1, 9, 1, &err) >= 0);
     assert_int_equal(meet_server(2, 0, 1, &err), -ECONNREFUSED);
     assert_non_null(strstr(err.text, "2.0"));
-    assert_non_null(strstr(err.text, "1.8"));
+    assert_non_null(strstr(err.text, "1.9"));
     assert_int_equal(meet_server(2, 0, 2, &err), -ECONNREFUSED); /* its frames are of another version too */
     assert_non_null(strstr(err.text, "version 2"));
     assert_non_null(strstr(err.text, "version 1"));
@@ -413,7 +413,7 @@ static void another_client(void **state)
     assert_string_equal(answer, "");
     meet_client(2, 4, 1, answer);
     assert_non_null(strstr(answer, "2.4"));
-    assert_non_null(strstr(answer, "1.8"));
+    assert_non_null(strstr(answer, "1.9"));
     meet_client(2, 4, 2, answer);
     assert_non_null(strstr(answer, "version 2"));
     assert_non_null(strstr(answer, "version 1"));

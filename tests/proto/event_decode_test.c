@@ -25,46 +25,82 @@ static uint64_t time_step(const Wakepath__Wire__Events *m, uint32_t i)
     return m->dt_low.data[i] | (m->n_dt_high ? m->dt_high[i] << 8 : 0);
 }
 
-#define PLACES 2048
-
-struct ends {
-    uint64_t at[3][PLACES];
+struct last {
+    uint64_t end;
+    uint32_t thread, bytes;
 };
+
+static bool is_message(const struct wp_event *e)
+{
+    return e->kind == WP_EVENT_SOCK_SEND || e->kind == WP_EVENT_SOCK_ARRIVE || e->kind == WP_EVENT_SOCK_RECV;
+}
 
 static bool has_position(const struct wp_event *e)
 {
-    switch (e->kind) {
-    case WP_EVENT_SOCK_SEND:
-    case WP_EVENT_SOCK_ARRIVE:
-    case WP_EVENT_SOCK_RECV:
-        return true;
-    default:
-        return e->kind == WP_EVENT_WAKING && e->c == WP_CAUSE_MESSAGE;
-    }
+    return is_message(e) || (e->kind == WP_EVENT_WAKING && e->c == WP_CAUSE_MESSAGE);
 }
 
-static uint64_t expected(const struct ends *ends, const struct wp_event *e)
+/* Kind, flags, and c and d of those kinds that share them. */
+struct shape {
+    uint8_t kind, flags;
+    uint32_t c, d;
+};
+
+static void shapes_of(const Wakepath__Wire__Events *m, struct shape shapes[256])
 {
-    if (e->kind == WP_EVENT_WAKING)
-        return ends->at[1][e->d % PLACES];
-    return ends->at[e->kind - WP_EVENT_SOCK_SEND][e->d % PLACES] + e->c;
+    size_t cs = 0, ds = 0;
+    assert_int_equal(m->shape_flags.len, m->shape_kind.len);
+    assert_in_range(m->shape_kind.len, 0, 255);
+    for (size_t i = 0; i < m->shape_kind.len; i++) {
+        struct shape *shape = &shapes[i + 1];
+        *shape = (struct shape){m->shape_kind.data[i], m->shape_flags.data[i], 0, 0};
+        if (shape->kind == WP_EVENT_SWITCH || shape->kind == WP_EVENT_WAKING)
+            shape->c = m->shape_c[cs++];
+        if (shape->kind == WP_EVENT_SWITCH)
+            shape->d = m->shape_d[ds++];
+    }
+    assert_int_equal(cs, m->n_shape_c);
+    assert_int_equal(ds, m->n_shape_d);
+}
+
+/* What messages tell beside the socket. */
+static void assert_message(const Wakepath__Wire__Events *m, const struct wp_event *e, const struct last *last, size_t i)
+{
+    uint32_t thread = m->message_thread[i];
+    uint64_t bytes = m->message_bytes[i];
+    assert_int_equal(e->thread, thread ? thread - 1 : last->thread);
+    assert_int_equal(e->c, bytes ? bytes - 1 : last->bytes);
 }
 
 /* The first events of a session's columns by the other way: whole columns first, then event by event. */
 static void assert_as_unpacked(const Wakepath__Wire__Events *m, const struct wp_event *events, uint32_t count)
 {
-    size_t at[8] = {0}, waits = 0, files = 0;
+    size_t at[8] = {0}, waits = 0, files = 0, positions = 0, kinds = 0, messages = 0, places = 2048;
     uint64_t time = m->base_ns, last_a[WP_EVENT_KINDS] = {0};
-    struct ends ends = {0};
-    size_t positions = 0;
-    assert_int_equal(m->kind.len, count);
+    static struct last lasts[3][2048];
+    struct shape shapes[256];
+    bool in_shapes = m->shape.len;
+    memset(lasts, 0, sizeof(lasts));
+    shapes_of(m, shapes);
+    assert_int_equal(in_shapes ? m->shape.len : m->kind.len, count);
+    for (; in_shapes && places / 2 >= count; places /= 2)
+        ;
     for (uint32_t i = 0; i < count; i++) {
         const struct wp_event *e = &events[i];
-        unsigned columns = wp_event_columns(e->kind);
+        unsigned columns = wp_event_columns(e->kind), number = in_shapes ? m->shape.data[i] : 0;
+        const struct shape *shape = number ? &shapes[number] : NULL;
+        bool is_shared = shape && (e->kind == WP_EVENT_SWITCH || e->kind == WP_EVENT_WAKING);
+        struct last *last = &lasts[is_message(e) ? e->kind - WP_EVENT_SOCK_SEND : 1][e->d % places];
+        assert_in_range(number, 0, m->shape_kind.len);
         time += time_step(m, i);
         assert_int_equal(e->time_ns, time);
-        assert_int_equal(e->kind, m->kind.data[i]);
-        assert_int_equal(e->flags, m->flags.len ? m->flags.data[i] : 0);
+        assert_int_equal(e->kind, shape ? shape->kind : m->kind.data[kinds]);
+        assert_int_equal(e->flags, shape ? shape->flags : m->flags.len ? m->flags.data[kinds] : 0);
+        kinds += !shape;
+        if (in_shapes && is_message(e)) {
+            assert_message(m, e, last, messages++);
+            columns &= ~(unsigned)(WP_COLUMN_THREAD | WP_COLUMN_C);
+        }
         if (columns & WP_COLUMN_CPU)
             assert_int_equal(e->cpu, m->cpu[at[0]++]);
         if (columns & WP_COLUMN_THREAD && m->thread[at[1]++] && e->kind == WP_EVENT_SWITCH)
@@ -73,22 +109,24 @@ static void assert_as_unpacked(const Wakepath__Wire__Events *m, const struct wp_
             assert_int_equal(e->other, m->other[at[2]++]);
         if (columns & WP_COLUMN_STACK)
             assert_int_equal(e->stack, m->stack[at[3]++]);
-        if (m->n_position && has_position(e))
-            assert_int_equal(e->a, expected(&ends, e) + (uint64_t)m->position[positions++]);
+        if ((in_shapes || m->n_position) && has_position(e))
+            assert_int_equal(e->a, last->end + (is_message(e) ? e->c : 0) + (uint64_t)m->position[positions++]);
         else if (columns & WP_COLUMN_A)
             assert_int_equal(e->a, last_a[e->kind] += (uint64_t)m->a[at[4]++]);
         if (columns & WP_COLUMN_C)
-            assert_int_equal(e->c, m->c[at[6]++]);
+            assert_int_equal(e->c, is_shared ? shape->c : m->c[at[6]++]);
         if (columns & WP_COLUMN_D)
-            assert_int_equal(e->d, m->d[at[7]++]);
+            assert_int_equal(e->d, is_shared && e->kind == WP_EVENT_SWITCH ? shape->d : m->d[at[7]++]);
         if (m->n_wait && wp_event_has_wait(e))
             assert_int_equal(e->wait, m->wait[waits++]);
         if (m->n_block_file && wp_event_is_block(e))
             assert_int_equal(e->other, m->block_file[files++]);
-        if (e->kind >= WP_EVENT_SOCK_SEND && e->kind <= WP_EVENT_SOCK_RECV)
-            ends.at[e->kind - WP_EVENT_SOCK_SEND][e->d % PLACES] = e->a;
+        if (is_message(e))
+            *last = (struct last){e->a, e->thread, e->c};
     }
     assert_int_equal(positions, m->n_position);
+    assert_int_equal(messages, m->n_message_thread);
+    assert_int_equal(kinds, m->kind.len);
 }
 
 static void as_protobuf_would(void **state)
@@ -149,6 +187,33 @@ static void positions_by_socket(void **state)
     wp_buffer_fini(&bytes);
 }
 
+/* The 255 first ones are told; what has none of them stands in the columns. */
+static void more_shapes_than_there_are(void **state)
+{
+    (void)state;
+    struct wp_event events[600];
+    struct wp_batch batch = {.seq = 1, .events = events, .event_count = 600, .watermark_ns = 600}, came = {0};
+    struct wp_buffer bytes = {0};
+    for (uint32_t i = 0; i < 600; i++)
+        events[i] = i % 2
+            ? (struct wp_event){.time_ns = i, .kind = WP_EVENT_EXIT, .flags = (uint8_t)(i / 2), .thread = 1}
+            : (struct wp_event){.time_ns = i, .kind = WP_EVENT_SWITCH, .d = i % 400, .c = 1, .thread = i};
+    events[400].c = 1u << 16; /* more than a shape says */
+    assert_int_equal(wp_batch_encode(&batch, &bytes, NULL), 0);
+    Wakepath__Wire__Batch *m = wakepath__wire__batch__unpack(NULL, bytes.size, bytes.data);
+    assert_non_null(m);
+    assert_int_equal(m->events->shape_kind.len, 255);
+    assert_int_equal(m->events->shape.data[0], 1);
+    assert_int_equal(m->events->shape.data[400], 0);
+    assert_int_equal(m->events->shape.data[402], 3); /* as the third event */
+    assert_int_equal(m->events->kind.len, 345 - 99 - 44);
+    assert_int_equal(wp_batch_decode(&came, bytes.data, bytes.size, NULL), 0);
+    assert_memory_equal(came.events, events, sizeof(events));
+    wakepath__wire__batch__free_unpacked(m, NULL);
+    wp_batch_fini(&came);
+    wp_buffer_fini(&bytes);
+}
+
 /* Two switches on CPU 1 at 5 and 7 ns; `column`, when it is one of these, is left out. */
 static void write_events(struct wp_buffer *out, unsigned column)
 {
@@ -182,11 +247,22 @@ static void refusals(void **state)
 {
     (void)state;
     static const struct spoilt cases[] = {
-        {0, {0}, 0, NULL}, {0, {LONG_TAG(22, 0), 9}, 3, NULL}, /* field 22, a number: of a later version */
+        {0, {0}, 0, NULL}, {0, {LONG_TAG(28, 0), 9}, 3, NULL}, /* field 28, a number: of a later version */
         {0, {LONG_TAG(17, 2), 1, 1}, 4, "column 17 has more"},
         {0, {LONG_TAG(20, 2), 1, 1}, 4, "column 20 has more"}, /* switches have no position */
         {2, {2 << 3 | 2, 2, 12, 12, LONG_TAG(20, 2), 1, 0}, 8, "column 20 has fewer"},
-        {0, {LONG_TAG(21, 2), 2, 7, 7}, 5, NULL}, /* field 21, bytes */
+        {0, {LONG_TAG(28, 2), 2, 7, 7}, 5, NULL}, /* field 28, bytes */
+        {0, {LONG_TAG(21, 2), 2, 0, 0}, 5, NULL}, /* no shapes */
+        {0, {LONG_TAG(21, 2), 2, 0, 1}, 5, "a shape that is not told"},
+        {0, {LONG_TAG(21, 2), 3, 0, 0, 0}, 6, "fewer kinds"}, {0, {LONG_TAG(21, 2), 1, 0}, 4, "column 2 has more"},
+        {0, {LONG_TAG(21, 2), 2, 0, 0, LONG_TAG(22, 2), 1, 1}, 9, "shapes of different length"},
+        {0, {LONG_TAG(22, 2), 1, 1, LONG_TAG(23, 2), 1, 0, LONG_TAG(25, 2), 1, 0}, 12, "column 24 has fewer"},
+        {0, {LONG_TAG(22, 2), 1, 3, LONG_TAG(23, 2), 1, 0, LONG_TAG(25, 2), 1, 0}, 12, "column 25 has more"},
+        {2, {LONG_TAG(21, 2), 2, 1, 1, LONG_TAG(22, 2), 1, 77, LONG_TAG(23, 2), 1, 0}, 13, "unknown kind 77"},
+        {2,
+            {LONG_TAG(21, 2), 2, 1, 1, LONG_TAG(22, 2), 1, 11, LONG_TAG(23, 2), 1, 0, LONG_TAG(20, 2), 2, 0, 0,
+                LONG_TAG(27, 2), 2, 0, 0},
+            23, "column 26 has fewer"},
         {4, {LONG_TAG(18, 2), 2, 0, 2}, 5, NULL}, /* times in planes; the upper one is all 0 */
         {4, {LONG_TAG(18, 2), 2, 0, 2, LONG_TAG(19, 2), 2, 0, 0}, 10, NULL},
         {4, {LONG_TAG(18, 2), 1, 0}, 4, "columns of different length"},
@@ -267,6 +343,7 @@ static void events_among_fields(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(as_protobuf_would), cmocka_unit_test(positions_by_socket),
-        cmocka_unit_test(refusals), cmocka_unit_test(events_among_fields)};
+        cmocka_unit_test(more_shapes_than_there_are), cmocka_unit_test(refusals),
+        cmocka_unit_test(events_among_fields)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

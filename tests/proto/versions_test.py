@@ -1,19 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """versions_test.py BIN: the programs of this tree with peers of other wire versions. A peer here speaks ZMTP 3.0 (RFC 23) by itself and
-says what an older or newer build said: the frames of corpus_v1 (1.0) and corpus_v1_1 to corpus_v1_8, written by these versions, and frames
+says what an older or newer build said: the frames of corpus_v1 (1.0) and corpus_v1_1 to corpus_v1_9, written by these versions, and frames
 that are made here."""
 import ctypes, os, socket, struct, subprocess, sys, tempfile, unittest
 
 BIN = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else ""
 HERE = os.path.dirname(os.path.abspath(__file__))
-SETS = [HERE + "/corpus_v1"] + [HERE + f"/corpus_v1_{minor}" for minor in range(1, 9)]  # by wire minor
+SETS = [HERE + "/corpus_v1"] + [HERE + f"/corpus_v1_{minor}" for minor in range(1, 10)]  # by wire minor
 CORPUS = SETS[0]
 HELLO, WELCOME, BATCH, ACK, BYE, REFUSED, TIME_PROBE, TIME_REPLY = range(1, 9)
 NAME_QUESTION, NAME_ANSWER = 15, 16
 EVENTS, WINDOW, LOCAL, REASON = 7, 18, 19, 20  # a field of Batch; kinds of events
 DT, DT_LOW, PLANES = 4, 18, 7  # fields of Events; the minor version from which on dt stands in planes
 POSITION, MESSAGES, BY_SOCKET = 20, (11, 12, 13), 8  # the same of where messages end, by their sockets
+SHAPE, SHAPE_KIND, SHAPES = 21, 22, 9  # and of what events share
 HEAD = 32
 PATIENCE_S = 60
 XXHASH = ctypes.CDLL("libxxhash.so.0")
@@ -79,7 +80,11 @@ def raw_of(body):
 
 def kinds_of(body):
     """Of the events in a batch's frame, in their order."""
-    return list(numbers(numbers(raw_of(body)).get(EVENTS, b"")).get(2, b""))
+    columns = numbers(numbers(raw_of(body)).get(EVENTS, b""))
+    kinds, shapes = iter(columns.get(2, b"")), columns.get(SHAPE_KIND, b"")
+    if SHAPE not in columns:
+        return list(kinds)
+    return [shapes[number - 1] if number else next(kinds) for number in columns[SHAPE]]
 
 
 def frames_of(path):
@@ -315,6 +320,7 @@ class Versions(Programs):
                 times = numbers(numbers(raw_of(body)).get(EVENTS, b""))
                 self.assertEqual(DT_LOW in times, bool(got[-1]) and minor >= PLANES, "times as it reads them")
                 self.assertEqual(DT in times, bool(got[-1]) and minor < PLANES)
+                self.assertEqual(SHAPE in times, bool(got[-1]) and minor >= SHAPES)
                 if any(kind in MESSAGES for kind in got[-1]):
                     self.assertEqual(POSITION in times, minor >= BY_SOCKET, "positions too")
                 peer.send(frame(ACK, message(f1=len(got))))

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #define MS 1000000u
+#define AT (3200 * (uint64_t)MS)
 #define CLOSED 16384u /* sockets that are known for a while */
 
 struct taken {
@@ -110,6 +111,31 @@ static const struct wp_thread_entry *thread_of(const struct bench *b, uint32_t i
 static const char *text(const struct bench *b, uint32_t id)
 {
     return wp_dictionary_string(b->taken.dictionary, id);
+}
+
+/* Those of one multiple stay in the order in which they were. */
+static void times_are_rounded_down(void **state)
+{
+    struct bench *b = *state;
+    struct wp_batcher_options options = {.resolution_ns = 32, .batch = take, .context = &b->taken};
+    static const uint64_t times[] = {127, 97, 130, 95, 128};
+    static const uint32_t order[] = {95, 97, 127, 128, 130};
+    wp_batcher_destroy(b->batcher);
+    assert_int_equal(wp_batcher_create(&b->batcher, &options, NULL), 0);
+    b->sink = wp_batcher_sink(b->batcher);
+    mark(b, AT - 100 * MS);
+    for (size_t i = 0; i < 5; i++)
+        give(b,
+            &(struct wp_fact){.event = {.time_ns = AT + times[i], .kind = WP_EVENT_WINDOW, .c = (uint32_t)times[i]}});
+    mark(b, AT + 129);
+    assert_int_equal(b->taken.watermark_ns, AT + 128);
+    assert_int_equal(wp_batcher_finish(b->batcher, NULL), 0);
+    assert_int_equal(b->taken.count, 5);
+    for (size_t i = 0; i < 5; i++) {
+        assert_int_equal(b->taken.events[i].time_ns, AT + order[i] / 32 * 32);
+        assert_int_equal(b->taken.events[i].c, order[i]);
+    }
+    assert_int_equal(wp_batcher_stats(b->batcher)->late, 0);
 }
 
 static void events_come_in_order(void **state)
@@ -564,8 +590,8 @@ static void many_names(void **state)
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, create, destroy)
-    const struct CMUnitTest tests[] = {TEST(events_come_in_order), TEST(what_is_late_is_moved_and_counted),
-        TEST(a_quiet_host_says_so),
+    const struct CMUnitTest tests[] = {TEST(times_are_rounded_down), TEST(events_come_in_order),
+        TEST(what_is_late_is_moved_and_counted), TEST(a_quiet_host_says_so),
         cmocka_unit_test_setup_teardown(a_long_session_goes_on_in_others, create_renewing, destroy),
         TEST(stacks_sockets_and_drops), TEST(sockets_that_are_used), TEST(threads_and_their_names),
         TEST(a_main_thread_called_so_is_its_program), TEST(the_recorders_own), TEST(an_error_of_the_uplink_ends_it),
