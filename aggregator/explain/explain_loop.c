@@ -8,6 +8,7 @@
 #include "aggregator/explain/explain_shared.h"
 #include "aggregator/explain/explain_turn.h"
 #include "aggregator/explain/explain_unheard.h"
+#include "aggregator/timeline/holders.h"
 
 #define JOIN_LIMIT 65536u
 #define SLICE_LIMIT 65536u /* slices behind a sleep that are looked at for the end of its loop ... */
@@ -64,6 +65,17 @@ static uint64_t ran_until(
     }
 }
 
+/* A signal ended it, or the end alone of a connection that had been answered: whoever slept before that for a time of
+ * its own did not wait for this. */
+static bool is_unasked(const struct wp_explainer *x, const struct wp_slice *slice)
+{
+    bool is_message =
+        slice->wake_ns && slice->cause == WP_CAUSE_MESSAGE && !(slice->cause_a & WP_POSITION_ACKNOWLEDGES);
+    return wp_slice_is_interrupted(x->timeline, slice) ||
+        (is_message &&
+            wp_messages_only_ended(&x->timeline->messages, slice->cause_d, slice->wake_ns, (uint32_t)slice->cause_a));
+}
+
 /* The sleep behind this one in a loop: this one timed out or was ended without effect, and little was run in between,
  * whoever else had the CPU meanwhile. */
 static bool next_of_loop(const struct wp_explainer *x, const struct wp_thread *thread, uint64_t ordinal, uint64_t *next)
@@ -78,7 +90,7 @@ static bool next_of_loop(const struct wp_explainer *x, const struct wp_thread *t
     return may_join && after->out_ns <= wp_explain_horizon(x) &&
         wp_thread_slice(thread, *next - 1)->end_ns == after->out_ns && before->stack == after->stack &&
         before->syscall == after->syscall &&
-        !(after->flags & (WP_SLICE_PREEMPTED | WP_SLICE_DELIBERATE | WP_SLICE_EXEC));
+        !(after->flags & (WP_SLICE_PREEMPTED | WP_SLICE_DELIBERATE | WP_SLICE_EXEC)) && !is_unasked(x, after);
 }
 
 static bool before_in_loop(
@@ -135,6 +147,8 @@ static uint64_t outstanding_since(struct wp_explainer *x, uint32_t index, const 
     struct wp_handover handover;
     uint64_t since_ns;
     *is_guess = false;
+    if (is_unasked(x, end))
+        return 0;
     switch (end->cause) {
     case WP_CAUSE_MESSAGE:
         return end->cause_a & WP_POSITION_ACKNOWLEDGES || wp_wait_is_sending(end)

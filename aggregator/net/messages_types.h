@@ -45,6 +45,7 @@ struct wp_socket {
     struct wp_socket_act closing;    /* who closed or shut it down, and when */
     struct wp_socket_act connecting; /* who asked for the connection */
     uint64_t opened_ns;              /* when it was established, 0 unknown */
+    uint64_t ended_ns;               /* the other end sends nothing more since then, 0: it may */
     uint64_t over_ns;                /* nothing comes of it any more since then, 0: it may */
     uint64_t listed_ns;              /* in the list of those that may be forgotten, since then; 0: it is not */
     uint32_t next_closed;            /* the one behind it there, 0 none */

@@ -25,6 +25,7 @@
 #define TCP_SYN_SENT 2
 #define TCP_SYN_RECV 3
 #define TCP_FIN_WAIT1 4
+#define TCP_CLOSE_WAIT 8
 #define TCP_CLOSE 7
 
 struct save {
@@ -395,6 +396,10 @@ static void save_sockets(struct save *save)
             add_socket_fact(save, 0, opened);
         }
         save_transfers(save, id, socket);
+        state.time_ns = socket->ended_ns;
+        state.b = TCP_ESTABLISHED;
+        state.c = TCP_CLOSE_WAIT;
+        add_socket_fact(save, 0, state);
         state.time_ns = socket->closing.time_ns;
         state.b = TCP_ESTABLISHED;
         state.c = socket->over_ns == socket->closing.time_ns ? TCP_CLOSE : TCP_FIN_WAIT1;

@@ -14,6 +14,7 @@
 #define ROWS 4096u
 #define NAMES 64u
 #define TCP_ESTABLISHED 1 /* include/net/tcp_states.h */
+#define TCP_CLOSE_WAIT 8
 #define TCP_SYN_SENT 2
 #define TCP_SYN_RECV 3
 #define TCP_CLOSE 7
@@ -313,10 +314,10 @@ static int parse_packet(struct parser *p, char **w, int n, struct wp_event *e, u
     return socket_word(p, w[1], &e->d);
 }
 
-/* established SOCKET OWN_ISN PEER_ISN [opened|accepted] | closed THREAD SOCKET */
+/* established SOCKET OWN_ISN PEER_ISN [opened|accepted] | closed THREAD SOCKET | ended THREAD SOCKET */
 static int parse_socket_state(struct parser *p, char **w, int n, struct wp_event *e)
 {
-    bool is_established = *w[0] == 'e';
+    bool is_established = !strcmp(w[0], "established");
     e->kind = WP_EVENT_SOCK_STATE;
     if (n < 3 + is_established)
         return fail(p, "SOCKET OWN_ISN PEER_ISN, or THREAD SOCKET, are needed after", w[0]);
@@ -327,7 +328,7 @@ static int parse_socket_state(struct parser *p, char **w, int n, struct wp_event
         return socket_word(p, w[1], &e->d);
     }
     e->b = TCP_ESTABLISHED;
-    e->c = TCP_CLOSE;
+    e->c = *w[0] == 'c' ? TCP_CLOSE : TCP_CLOSE_WAIT;
     int rc = thread_word(p, w[1], &e->thread);
     return rc ? rc : socket_word(p, w[2], &e->d);
 }
@@ -408,7 +409,7 @@ static int parse_event(struct parser *p, char **w, int n, struct wp_event *e)
         return parse_packet(p, w, n, e, WP_EVENT_SOCK_LEAVE);
     if (!strcmp(what, "arrive"))
         return parse_packet(p, w, n, e, WP_EVENT_SOCK_ARRIVE);
-    if (!strcmp(what, "established") || !strcmp(what, "closed"))
+    if (!strcmp(what, "established") || !strcmp(what, "closed") || !strcmp(what, "ended"))
         return parse_socket_state(p, w, n, e);
     if (!strcmp(what, "insert"))
         return parse_block(p, w, n, e, WP_EVENT_BLOCK_INSERT);
