@@ -8,11 +8,76 @@
 #include "aggregator/explain/explain_shared.h"
 #include "aggregator/explain/explain_turn.h"
 #include "aggregator/explain/explain_unheard.h"
+#include "aggregator/net/messages.h"
 #include "aggregator/timeline/holders.h"
 
 #define JOIN_LIMIT 65536u
 #define SLICE_LIMIT 65536u /* slices behind a sleep that are looked at for the end of its loop ... */
 #define END_LIMIT 64u      /* ... and ends: a thread that so much else came to does not wait for one thing */
+
+/* --- what was outstanding --- */
+
+/* What ended it was the end alone of a connection that had been answered since it asked last. */
+static bool only_ended(const struct wp_messages *messages, const struct wp_slice *slice)
+{
+    const struct wp_socket *socket = wp_messages_socket(messages, slice->cause_d);
+    uint64_t at_ns = slice->wake_ns;
+    bool is_ended =
+        socket && ((socket->ended_ns && socket->ended_ns <= at_ns) || (socket->over_ns && socket->over_ns <= at_ns));
+    struct wp_receive last;
+    return is_ended && wp_messages_received(messages, slice->cause_d, at_ns, &last) &&
+        last.time_ns > wp_messages_asked(messages, slice->cause_d, at_ns) && last.end + 1 == (uint32_t)slice->cause_a;
+}
+
+/* Whoever slept before that for a time of its own did not wait for what ended this one. */
+static bool is_unasked(const struct wp_explainer *x, const struct wp_slice *slice)
+{
+    bool is_message =
+        slice->wake_ns && slice->cause == WP_CAUSE_MESSAGE && !(slice->cause_a & WP_POSITION_ACKNOWLEDGES);
+    return wp_slice_is_interrupted(x->timeline, slice) || (is_message && only_ended(&x->timeline->messages, slice));
+}
+
+/* Since when the thread has had outstanding what ended that sleep; 0: it had not asked for it. *is_guess: at that time
+ * at the earliest. */
+static uint64_t outstanding_since(struct wp_explainer *x, uint32_t index, const struct wp_slice *end, bool *is_guess)
+{
+    const struct wp_timeline *timeline = x->timeline;
+    const struct wp_blockop *op;
+    struct wp_handover handover;
+    uint64_t since_ns;
+    *is_guess = false;
+    if (is_unasked(x, end))
+        return 0;
+    switch (end->cause) {
+    case WP_CAUSE_MESSAGE:
+        return end->cause_a & WP_POSITION_ACKNOWLEDGES || wp_wait_is_sending(end)
+            ? 0
+            : wp_messages_asked(&timeline->messages, end->cause_d, end->wake_ns);
+    case WP_CAUSE_TASK:
+        if (!end->waker)
+            return 0;
+        handover =
+            wp_explain_origin(x, &(struct wp_layer){.host = x->host, .thread = index}, 1, end->waker, end->wake_ns);
+        since_ns = handover.origin == WP_ORIGIN_PATH ? handover.at_ns : wp_explain_turn_asked(x, index, end);
+        *is_guess = !since_ns;
+        return since_ns ? since_ns : wp_explain_busy_since(x, index, end);
+    case WP_CAUSE_BLOCK:
+        op = wp_blockops_at(&timeline->blockops, end->cause_a);
+        return op && op->thread == index ? op->insert_ns : 0;
+    default:
+        return 0;
+    }
+}
+
+/* What ended the later sleep did so unasked, or was asked for since the earlier one. */
+static bool is_for_itself(
+    struct wp_explainer *x, uint32_t index, const struct wp_slice *before, const struct wp_slice *after)
+{
+    bool is_guess;
+    if (!after->wake_ns || after->wake_ns > wp_explain_horizon(x) || after->cause == WP_CAUSE_TIMER)
+        return false;
+    return is_unasked(x, after) || (outstanding_since(x, index, after, &is_guess) > before->in_ns && !is_guess);
+}
 
 /* --- the paper's rule: hardly anything was run in between --- */
 
@@ -65,20 +130,9 @@ static uint64_t ran_until(
     }
 }
 
-/* A signal ended it, or the end alone of a connection that had been answered: whoever slept before that for a time of
- * its own did not wait for this. */
-static bool is_unasked(const struct wp_explainer *x, const struct wp_slice *slice)
-{
-    bool is_message =
-        slice->wake_ns && slice->cause == WP_CAUSE_MESSAGE && !(slice->cause_a & WP_POSITION_ACKNOWLEDGES);
-    return wp_slice_is_interrupted(x->timeline, slice) ||
-        (is_message &&
-            wp_messages_only_ended(&x->timeline->messages, slice->cause_d, slice->wake_ns, (uint32_t)slice->cause_a));
-}
-
 /* The sleep behind this one in a loop: this one timed out or was ended without effect, and little was run in between,
  * whoever else had the CPU meanwhile. */
-static bool next_of_loop(const struct wp_explainer *x, const struct wp_thread *thread, uint64_t ordinal, uint64_t *next)
+static bool next_of_loop(struct wp_explainer *x, const struct wp_thread *thread, uint64_t ordinal, uint64_t *next)
 {
     const struct wp_slice *before = wp_thread_slice(thread, ordinal);
     if (!may_go_on(before) || !before->in_ns ||
@@ -90,11 +144,11 @@ static bool next_of_loop(const struct wp_explainer *x, const struct wp_thread *t
     return may_join && after->out_ns <= wp_explain_horizon(x) &&
         wp_thread_slice(thread, *next - 1)->end_ns == after->out_ns && before->stack == after->stack &&
         before->syscall == after->syscall &&
-        !(after->flags & (WP_SLICE_PREEMPTED | WP_SLICE_DELIBERATE | WP_SLICE_EXEC)) && !is_unasked(x, after);
+        !(after->flags & (WP_SLICE_PREEMPTED | WP_SLICE_DELIBERATE | WP_SLICE_EXEC)) &&
+        !is_for_itself(x, (uint32_t)(thread - x->timeline->threads), before, after);
 }
 
-static bool before_in_loop(
-    const struct wp_explainer *x, const struct wp_thread *thread, uint64_t ordinal, uint64_t *before)
+static bool before_in_loop(struct wp_explainer *x, const struct wp_thread *thread, uint64_t ordinal, uint64_t *before)
 {
     uint64_t next, candidate = ordinal;
     while (candidate-- > thread->first_slice)
@@ -105,7 +159,7 @@ static bool before_in_loop(
     return false;
 }
 
-uint64_t wp_explain_defacto_start(const struct wp_explainer *x, const struct wp_thread *thread, uint64_t ordinal)
+uint64_t wp_explain_defacto_start(struct wp_explainer *x, const struct wp_thread *thread, uint64_t ordinal)
 {
     uint64_t before;
     for (uint32_t i = 0; i < JOIN_LIMIT && before_in_loop(x, thread, ordinal, &before); i++)
@@ -113,7 +167,7 @@ uint64_t wp_explain_defacto_start(const struct wp_explainer *x, const struct wp_
     return wp_thread_slice(thread, ordinal)->out_ns;
 }
 
-uint64_t wp_explain_join_end(const struct wp_explainer *x, const struct wp_thread *thread, uint64_t ordinal)
+uint64_t wp_explain_join_end(struct wp_explainer *x, const struct wp_thread *thread, uint64_t ordinal)
 {
     uint64_t next;
     for (uint32_t i = 0; i < JOIN_LIMIT && next_of_loop(x, thread, ordinal, &next); i++)
@@ -134,40 +188,6 @@ bool wp_explain_is_parted(const struct wp_explainer *x, const struct wp_thread *
     return after->out_ns <= wp_explain_horizon(x) && before->stack == after->stack &&
         before->syscall == after->syscall && after->out_ns - before->in_ns >= parts &&
         after->out_ns - before->in_ns < 3 * parts && !(after->flags & (WP_SLICE_DELIBERATE | WP_SLICE_EXEC));
-}
-
-/* --- what was outstanding --- */
-
-/* Since when the thread has had outstanding what ended that sleep; 0: it had not asked for it. *is_guess: at that time
- * at the earliest. */
-static uint64_t outstanding_since(struct wp_explainer *x, uint32_t index, const struct wp_slice *end, bool *is_guess)
-{
-    const struct wp_timeline *timeline = x->timeline;
-    const struct wp_blockop *op;
-    struct wp_handover handover;
-    uint64_t since_ns;
-    *is_guess = false;
-    if (is_unasked(x, end))
-        return 0;
-    switch (end->cause) {
-    case WP_CAUSE_MESSAGE:
-        return end->cause_a & WP_POSITION_ACKNOWLEDGES || wp_wait_is_sending(end)
-            ? 0
-            : wp_messages_asked(&timeline->messages, end->cause_d, end->wake_ns);
-    case WP_CAUSE_TASK:
-        if (!end->waker)
-            return 0;
-        handover =
-            wp_explain_origin(x, &(struct wp_layer){.host = x->host, .thread = index}, 1, end->waker, end->wake_ns);
-        since_ns = handover.origin == WP_ORIGIN_PATH ? handover.at_ns : wp_explain_turn_asked(x, index, end);
-        *is_guess = !since_ns;
-        return since_ns ? since_ns : wp_explain_busy_since(x, index, end);
-    case WP_CAUSE_BLOCK:
-        op = wp_blockops_at(&timeline->blockops, end->cause_a);
-        return op && op->thread == index ? op->insert_ns : 0;
-    default:
-        return 0;
-    }
 }
 
 /* The waker has answered another one since the thread set it going, by a way of which no writes are recorded. What is

@@ -43,9 +43,9 @@ struct wp_loop_end {
 enum wp_loop wp_explain_loop(struct wp_explainer *x, uint32_t thread, uint64_t slice, struct wp_loop_end *end);
 
 /* The paper's rule: the start of the first, and the last, of the sleeps that are joined with this one. */
-uint64_t wp_explain_defacto_start(const struct wp_explainer *x, const struct wp_thread *thread, uint64_t slice);
+uint64_t wp_explain_defacto_start(struct wp_explainer *x, const struct wp_thread *thread, uint64_t slice);
 /* An ordinal; `slice` itself when none behind it is joined. Looks no further than the host's horizon. */
-uint64_t wp_explain_join_end(const struct wp_explainer *x, const struct wp_thread *thread, uint64_t slice);
+uint64_t wp_explain_join_end(struct wp_explainer *x, const struct wp_thread *thread, uint64_t slice);
 /* This one timed out, and the same sleep follows after a run that is longer than what still joins them, but not three
  * times as long. */
 bool wp_explain_is_parted(const struct wp_explainer *x, const struct wp_thread *thread, uint64_t slice);

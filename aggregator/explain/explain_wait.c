@@ -344,7 +344,7 @@ struct asleep {
 };
 
 /* Where the sleep began, with those before it that are joined with it; mostly the one before it cannot be. */
-static uint64_t start_of(const struct wp_explainer *x, const struct wp_thread *thread, uint64_t ordinal)
+static uint64_t start_of(struct wp_explainer *x, const struct wp_thread *thread, uint64_t ordinal)
 {
     const struct wp_slice *before = ordinal > thread->first_slice ? wp_thread_slice(thread, ordinal - 1) : NULL;
     bool may_join = before && (before->flags & WP_SLICE_PREEMPTED || wp_explain_may_go_on(before));

@@ -579,18 +579,6 @@ bool wp_messages_answered(const struct wp_messages *messages, uint32_t id, uint6
     return wp_messages_last_send(messages, id, receive_at(socket, i)->time_ns, &send) && send.time_ns <= asked_ns;
 }
 
-bool wp_messages_only_ended(const struct wp_messages *messages, uint32_t id, uint64_t at_ns, uint32_t position)
-{
-    const struct wp_socket *socket = wp_messages_socket(messages, id);
-    bool is_ended =
-        socket && ((socket->ended_ns && socket->ended_ns <= at_ns) || (socket->over_ns && socket->over_ns <= at_ns));
-    uint64_t after = is_ended ? receives_after(socket, at_ns) : 0;
-    if (!is_ended || after == socket->receive_ring.first)
-        return false;
-    const struct wp_receive *last = receive_at(socket, after - 1);
-    return last->time_ns > wp_messages_asked(messages, id, at_ns) && last->end + 1 == position;
-}
-
 bool wp_messages_taken(
     const struct wp_messages *messages, uint32_t id, uint32_t end, uint64_t sent_ns, struct wp_receive *read)
 {

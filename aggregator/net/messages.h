@@ -52,9 +52,6 @@ bool wp_messages_last_send(const struct wp_messages *messages, uint32_t id, uint
 uint64_t wp_messages_asked(const struct wp_messages *messages, uint32_t id, uint64_t before_ns);
 /* Was what was asked there by `asked_ns` answered in (asked_ns, until_ns], without having been asked again? */
 bool wp_messages_answered(const struct wp_messages *messages, uint32_t id, uint64_t asked_ns, uint64_t until_ns);
-/* Is what had come by at_ns up to that position the end alone of a connection that had been answered since it asked
- * last? */
-bool wp_messages_only_ended(const struct wp_messages *messages, uint32_t id, uint64_t at_ns, uint32_t position);
 /* The first read that took the byte before `end`, which was sent to `id` at about that time. */
 bool wp_messages_taken(
     const struct wp_messages *messages, uint32_t id, uint32_t end, uint64_t sent_ns, struct wp_receive *read);
