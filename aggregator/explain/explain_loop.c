@@ -130,6 +130,26 @@ static uint64_t ran_until(
     }
 }
 
+/* The two stacks are one, or a walk that ended early found the innermost functions of the other one. */
+static bool is_one_place(const struct wp_explainer *x, uint32_t one, uint32_t other)
+{
+    const struct wp_dictionary *dictionary = x->timeline->dictionary;
+    bool is_user = false;
+    while (one != other) {
+        const struct wp_stack_entry *a = wp_dictionary_stack(dictionary, one),
+                                    *b = wp_dictionary_stack(dictionary, other);
+        if (!a || !b)
+            return is_user;
+        const struct wp_frame_entry *frame = wp_dictionary_frame(dictionary, a->frame);
+        if (a->frame != b->frame || !frame)
+            return false;
+        is_user = !frame->is_kernel;
+        one = a->parent;
+        other = b->parent;
+    }
+    return true;
+}
+
 /* The sleep behind this one in a loop: this one timed out or was ended without effect, and little was run in between,
  * whoever else had the CPU meanwhile. */
 static bool next_of_loop(struct wp_explainer *x, const struct wp_thread *thread, uint64_t ordinal, uint64_t *next)
@@ -142,8 +162,8 @@ static bool next_of_loop(struct wp_explainer *x, const struct wp_thread *thread,
     bool may_join =
         timed_out(before) || woken_in_vain(x, before, (uint32_t)(thread - x->timeline->threads), after->out_ns);
     return may_join && after->out_ns <= wp_explain_horizon(x) &&
-        wp_thread_slice(thread, *next - 1)->end_ns == after->out_ns && before->stack == after->stack &&
-        before->syscall == after->syscall &&
+        wp_thread_slice(thread, *next - 1)->end_ns == after->out_ns && before->syscall == after->syscall &&
+        is_one_place(x, before->stack, after->stack) &&
         !(after->flags & (WP_SLICE_PREEMPTED | WP_SLICE_DELIBERATE | WP_SLICE_EXEC)) &&
         !is_for_itself(x, (uint32_t)(thread - x->timeline->threads), before, after);
 }

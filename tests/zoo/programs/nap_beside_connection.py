@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # A client is answered at once and then naps eight times; the server closes the connection only after that. The naps are its own.
 import asyncio
 import os

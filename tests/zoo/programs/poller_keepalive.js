@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A poller asks a server every 200 ms over one connection and has its answer after 5 ms: its time is its own timer's.
 const http = require('http'), { fork } = require('child_process');
 

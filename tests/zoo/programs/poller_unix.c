@@ -1,4 +1,6 @@
-/* A poller asks a server over a unix socket at each tick of its timer, with hardly any work of its own: its time is the timer's. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A poller asks a server over a unix socket at each tick of its timer, with hardly any work of its own: its time is the
+ * timer's. */
 #include "zoo.h"
 
 #include <poll.h>
