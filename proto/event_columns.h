@@ -78,8 +78,8 @@ struct wp_messages_last {
 /* Minor 9: a batch of few events uses few places. */
 static inline uint32_t wp_message_places(uint32_t events)
 {
-    uint32_t places = 1;
-    while (places < events && places < WP_MESSAGE_PLACES)
+    uint32_t places = 16;
+    while (places < events / 16 && places < WP_MESSAGE_PLACES)
         places *= 2;
     return places;
 }
