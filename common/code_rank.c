@@ -29,6 +29,21 @@ bool wp_code_rank_is_runtime(const char *base)
     return false;
 }
 
+/* Rust's own methods of numbers, characters, slices and pointers: "<u64>::wrapping_add", "<str as ...>". */
+static bool is_of_primitive(const char *name)
+{
+    static const char *const types[] = {"u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64", "i128",
+        "isize", "f32", "f64", "bool", "char", "str"};
+    if (*name != '<')
+        return false;
+    for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++) {
+        size_t size = strlen(types[i]);
+        if (!strncmp(name + 1, types[i], size) && (name[1 + size] == '>' || name[1 + size] == ' '))
+            return true;
+    }
+    return name[1] == '[' || !strncmp(name, "<*const ", 8) || !strncmp(name, "<*mut ", 6);
+}
+
 /* Functions of the languages' own libraries, which lie in the program's file. */
 static bool is_runtime_function(const char *name)
 {
@@ -43,7 +58,8 @@ static bool is_runtime_function(const char *name)
     const char *script = strncmp(name, "py::", 4) ? NULL : strchr(name + 4, ':');
     if (script)
         return strstr(script, "/lib/python3") || strstr(script, "<frozen");
-    return BEGINS(name, names) || strstr(name, " node:") || strstr(name, "~node:") || strstr(name, "$$Lambda$");
+    return BEGINS(name, names) || is_of_primitive(name) || strstr(name, " node:") || strstr(name, "~node:") ||
+        strstr(name, "$$Lambda$");
 }
 
 /* Of code that is made while the program runs names alone say what it is. */

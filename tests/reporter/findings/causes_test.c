@@ -190,6 +190,8 @@ static void places(void **state)
         {"runtime.gopark", "/srv/app", 1}, {"sync.(*Mutex).Lock", "/srv/app", 1}, {"main.handle", "/srv/app", 3},
         {"std::sync::mutex::Mutex<T>::lock", "/srv/app", 1}, {"__gthread_mutex_lock", "/srv/app", 1},
         {"void std::__invoke_impl<void, main::{lambda()#1}>", "/srv/app", 1}, {"[app]", "/srv/app", 0},
+        {"<u64>::wrapping_add", "/srv/app", 1}, {"<str as core::fmt::Display>::fmt", "/srv/app", 1},
+        {"<[T]>::sort_by", "/srv/app", 1}, {"<strum::Names as Iterator>::next", "/srv/app", 3},
         {"nodeVisit", "/srv/nodetool", 3}, {"block in run", "/srv/shop/till.rb", 3},
         {"wait", "/usr/lib/ruby/3.1.0/monitor.rb", 1}, {"tap", "<internal:kernel>", 1},
         {"run", "/var/lib/gems/3.1.0/gems/puma-6.0.0/lib/puma/server.rb", 2}, {"Till::settle", "/srv/till.php", 3},
