@@ -26,8 +26,9 @@ struct ingest {
     const struct wp_logger *logger;
     struct wp_log_limit refusals, full;
     uint64_t stepped_ns, trimmed_ns;
-    uint32_t live;  /* sessions at the last commit */
-    uint32_t heard; /* since a part was explained */
+    uint32_t live;      /* sessions at the last commit */
+    uint32_t heard;     /* messages since a part was explained, ... */
+    size_t heard_bytes; /* ... and what was in them */
     bool is_explaining;
 };
 
@@ -35,8 +36,9 @@ struct ingest {
 #define SHARDS_WAIT_MS 5 /* others wait for our answers, and have sockets of their own */
 #define STEP_NS 20000000u
 #define SHARDS_STEP_NS 5000000u
-#define PART 20000u /* slices that are looked at before the socket is: some milliseconds */
-#define HEARD 16u   /* messages between two such parts, while there are some */
+#define PART 20000u        /* slices that are looked at before the socket is: some milliseconds */
+#define HEARD 16u          /* messages between two such parts, while there are some, ... */
+#define HEARD_BYTES 65536u /* ... until they have so much: else more comes in than is explained, and has to be held */
 #define TRIM_NS (10 * WP_NS_PER_S)
 #define TURNS 256u /* of batches that waited, before the socket is looked at again */
 
@@ -179,11 +181,13 @@ static void reload_if_asked(struct ingest *ingest, const struct wp_ingest_option
 }
 
 /* What peers say comes first, but for all that an explanation gets on. True: there is more to explain. */
-static bool explain(struct ingest *ingest, bool has_heard)
+static bool explain(struct ingest *ingest, const struct wp_server_message *heard)
 {
-    if (has_heard && ingest->is_explaining && ++ingest->heard < HEARD)
+    ingest->heard_bytes += heard && heard->kind == WP_SERVER_BATCH ? heard->batch_size : 0;
+    if (heard && ingest->is_explaining && ++ingest->heard < HEARD && ingest->heard_bytes < HEARD_BYTES)
         return true;
     ingest->heard = 0;
+    ingest->heard_bytes = 0;
     return ingest->is_explaining = wp_engine_explain(ingest->engine);
 }
 
@@ -215,7 +219,7 @@ static int run(struct ingest *ingest, const struct wp_ingest_options *options, s
         bool is_bye = got == 1 && message.kind == WP_SERVER_BYE;
         int rc = got == 1 ? take_message(ingest, &message, err) : 0;
         has_more = !rc && take_waiting(ingest);
-        if (!rc && explain(ingest, got == 1))
+        if (!rc && explain(ingest, got == 1 ? &message : NULL))
             has_more = true;
         if (!rc)
             rc = commit(ingest, (is_bye && !ingest->is_explaining) || *options->stop,
