@@ -80,8 +80,11 @@ bool wp_cpu_runs_is_crowded(const struct wp_cpu_runs *runs)
 
 static void mark_block(const struct wp_cpu_block *block, uint64_t bits[WP_OCCUPANT_BITS])
 {
-    for (uint32_t i = 0; i < block->count; i++)
-        bits[block->occupant[i] / 64] |= (uint64_t)1 << block->occupant[i] % 64;
+    for (uint32_t i = 0; i < block->count; i++) {
+        struct wp_cpu_run run;
+        wp_cpu_block_run(block, i, &run);
+        bits[run.occupant / 64] |= (uint64_t)1 << run.occupant % 64;
+    }
 }
 
 void wp_cpu_runs_reuse(struct wp_cpu_runs *runs, uint64_t bits[WP_OCCUPANT_BITS])
@@ -125,23 +128,42 @@ static struct wp_cpu_block *last_block(const struct wp_cpu_ring *ring)
 
 static uint64_t start_of(const struct wp_cpu_block *block, uint32_t at)
 {
-    return block->base_ns + block->offset_ns[at];
+    return block->base_ns + wp_cpu_block_offset(block, at);
+}
+
+uint8_t wp_cpu_block_number(struct wp_cpu_block *block, const struct wp_cpu_run *run)
+{
+    uint32_t count = block->who_count, least = count > WP_CPU_SAME ? count - WP_CPU_SAME : 0;
+    for (uint32_t number = count; number-- > least;)
+        if (wp_cpu_who_is(wp_cpu_block_who(block, number), run))
+            return (uint8_t)number;
+    uint8_t *who = (uint8_t *)(uintptr_t)wp_cpu_block_who(block, count);
+    memcpy(who, &run->process, sizeof(run->process));
+    memcpy(who + sizeof(run->process), &run->occupant, sizeof(run->occupant));
+    block->who_count++;
+    block->room = (uint16_t)(block->room - WP_CPU_WHO_BYTES);
+    return (uint8_t)count;
+}
+
+/* An empty one behind the last; NULL: out of memory. */
+static struct wp_cpu_block *new_block(struct wp_cpu_runs *runs, struct wp_cpu_ring *ring, uint64_t at_ns)
+{
+    struct wp_cpu_block *block =
+        WP_ARRAY_FIT(ring->blocks, ring->room, ring->count + 1) ? NULL : malloc(sizeof(*block));
+    if (!block)
+        return NULL;
+    *block = (struct wp_cpu_block){.base_ns = at_ns, .room = WP_CPU_BLOCK_BYTES};
+    ring->blocks[ring->count++] = (struct wp_cpu_stretch){at_ns, block};
+    runs->block_bytes += sizeof(*block);
+    return block;
 }
 
 /* The block that takes a run of that time; NULL: out of memory. */
 static struct wp_cpu_block *block_for(struct wp_cpu_runs *runs, struct wp_cpu_ring *ring, uint64_t at_ns)
 {
     struct wp_cpu_block *block = last_block(ring);
-    if (block && block->count < WP_CPU_BLOCK_RUNS && at_ns - block->base_ns <= UINT32_MAX)
-        return block;
-    block = WP_ARRAY_FIT(ring->blocks, ring->room, ring->count + 1) ? NULL : malloc(sizeof(*block));
-    if (!block)
-        return NULL;
-    block->base_ns = at_ns;
-    block->count = 0;
-    ring->blocks[ring->count++] = (struct wp_cpu_stretch){at_ns, block};
-    runs->block_bytes += sizeof(*block);
-    return block;
+    bool is_fit = block && wp_cpu_block_has_room(block) && at_ns - block->base_ns <= UINT32_MAX;
+    return is_fit ? block : new_block(runs, ring, at_ns);
 }
 
 bool wp_cpu_runs_begin_block(struct wp_cpu_runs *runs, uint32_t cpu, const struct wp_cpu_run *run)
@@ -150,7 +172,7 @@ bool wp_cpu_runs_begin_block(struct wp_cpu_runs *runs, uint32_t cpu, const struc
         return false;
     struct wp_cpu_ring *ring = &runs->cpus[cpu];
     const struct wp_cpu_block *before = last_block(ring);
-    uint64_t least_ns = before ? start_of(before, before->count - 1) : 0;
+    uint64_t least_ns = before ? start_of(before, before->count - 1u) : 0;
     uint64_t at_ns = run->start_ns > least_ns ? run->start_ns : least_ns;
     struct wp_cpu_block *block = block_for(runs, ring, at_ns);
     if (!block) {
@@ -161,13 +183,24 @@ bool wp_cpu_runs_begin_block(struct wp_cpu_runs *runs, uint32_t cpu, const struc
     return true;
 }
 
+static void drop_last(struct wp_cpu_block *block)
+{
+    block->count--;
+    block->room = (uint16_t)(block->room + WP_CPU_RUN_BYTES);
+    if (!block->count) { /* nobody is anybody */
+        block->who_count = 0;
+        block->room = WP_CPU_BLOCK_BYTES;
+    }
+}
+
 void wp_cpu_runs_cut(struct wp_cpu_runs *runs, uint32_t cpu, uint64_t from_ns)
 {
     struct wp_cpu_ring *ring = cpu < runs->cpu_room ? &runs->cpus[cpu] : NULL;
     struct wp_cpu_block *block;
-    while (ring && (block = last_block(ring)) && start_of(block, block->count - 1) > from_ns &&
+    while (ring && (block = last_block(ring)) && start_of(block, block->count - 1u) > from_ns &&
         (block->count > 1 || ring->count > 1)) {
-        if (--block->count)
+        drop_last(block);
+        if (block->count)
             continue;
         free(block);
         ring->count--;
@@ -177,11 +210,17 @@ void wp_cpu_runs_cut(struct wp_cpu_runs *runs, uint32_t cpu, uint64_t from_ns)
 
 void wp_cpu_runs_correct(struct wp_cpu_runs *runs, uint32_t cpu, uint32_t process, uint16_t occupant)
 {
-    struct wp_cpu_block *block = cpu < runs->cpu_room ? last_block(&runs->cpus[cpu]) : NULL;
+    struct wp_cpu_ring *ring = cpu < runs->cpu_room ? &runs->cpus[cpu] : NULL;
+    struct wp_cpu_block *block = ring ? last_block(ring) : NULL;
+    struct wp_cpu_run run = {.process = process, .occupant = occupant};
     if (!block)
         return;
-    block->process[block->count - 1] = process;
-    block->occupant[block->count - 1] = occupant;
+    run.start_ns = start_of(block, block->count - 1u);
+    drop_last(block);
+    if (!wp_cpu_block_has_room(block) && !(block = new_block(runs, ring, run.start_ns)))
+        free_ring(runs, ring);
+    else
+        wp_cpu_block_put(block, run.start_ns - block->base_ns, &run);
 }
 
 bool wp_cpu_runs_last(const struct wp_cpu_runs *runs, uint32_t cpu, struct wp_cpu_run *run)
@@ -226,11 +265,11 @@ size_t wp_cpu_runs_bytes(const struct wp_cpu_runs *runs)
 static uint32_t run_in(const struct wp_cpu_block *block, uint64_t at_ns, uint32_t hint)
 {
     uint64_t offset_ns = at_ns - block->base_ns;
-    uint32_t low = hint < block->count && block->offset_ns[hint] <= offset_ns ? hint : 0;
+    uint32_t low = hint < block->count && wp_cpu_block_offset(block, hint) <= offset_ns ? hint : 0;
     for (uint32_t i = 0; i < NEAR; i++, low++)
-        if (low + 1 == block->count || block->offset_ns[low + 1] > offset_ns)
+        if (low + 1 == block->count || wp_cpu_block_offset(block, low + 1) > offset_ns)
             return low;
-    return WP_LOWER_BOUND(middle, low + 1, block->count, block->offset_ns[middle] <= offset_ns) - 1;
+    return WP_LOWER_BOUND(middle, low + 1, block->count, wp_cpu_block_offset(block, middle) <= offset_ns) - 1;
 }
 
 bool wp_cpu_runs_find(const struct wp_cpu_runs *runs, uint32_t cpu, uint64_t at_ns, struct wp_cpu_cursor *cursor)
@@ -254,8 +293,9 @@ struct wp_cpu_run wp_cpu_cursor_run(const struct wp_cpu_cursor *cursor)
     uint64_t end_ns = cursor->at + 1 < block->count ? start_of(block, cursor->at + 1)
         : cursor->block + 1 < cursor->ring->count   ? cursor->ring->blocks[cursor->block + 1].base_ns
                                                     : UINT64_MAX;
-    return (struct wp_cpu_run){
-        start_of(block, cursor->at), end_ns, block->process[cursor->at], block->occupant[cursor->at]};
+    struct wp_cpu_run run = {.start_ns = start_of(block, cursor->at), .end_ns = end_ns};
+    wp_cpu_block_run(block, cursor->at, &run);
+    return run;
 }
 
 bool wp_cpu_cursor_back(struct wp_cpu_cursor *cursor)

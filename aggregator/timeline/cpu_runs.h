@@ -3,13 +3,15 @@
 #define WP_AGGREGATOR_TIMELINE_CPU_RUNS_H
 /*
  * Who ran when on each CPU of a host: per CPU the runs one behind the other, without gap, in blocks that go as they
- * grow old. What a thread that is runnable waits for is read from them. A run takes 10 bytes.
+ * grow old. What a thread that is runnable waits for is read from them. A run takes 5 bytes, and who ran 6 more when
+ * none of the last few in its block were the same.
  */
 #include "common/intmap.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /* Numbers of occupants that are no threads; those of threads come behind them. */
 enum wp_occupant_number {
@@ -34,7 +36,11 @@ struct wp_occupant {
     bool is_kernel;    /* of the first that had these names */
 };
 
-#define WP_CPU_BLOCK_RUNS 64u
+#define WP_CPU_BLOCK_BYTES 632u /* of runs and of who they are */
+#define WP_CPU_RUN_BYTES 5u     /* when it began, less the block's base_ns, and the number of who it is: 4 and 1 */
+#define WP_CPU_WHO_BYTES 6u     /* a process and an occupant: 4 and 2 */
+#define WP_CPU_BLOCK_RUNS (WP_CPU_BLOCK_BYTES / WP_CPU_RUN_BYTES) /* it has no more than these */
+#define WP_CPU_SAME 8u                                            /* of who is in the block, looked at for a new run */
 #define WP_CPU_NEAR_RUNS 8u
 #define WP_OCCUPANTS 65536u /* a run has two bytes for it */
 #define WP_OCCUPANT_BITS (WP_OCCUPANTS / 64)
@@ -48,14 +54,16 @@ struct wp_cpu_run {
     uint16_t occupant;
 };
 
-/* Runs of one CPU, one behind the other. Private to cpu_runs.c, but for the inline functions. */
+/* Runs of one CPU, one behind the other, from the beginning of `bytes` on; and who they are, from its end on. Private
+ * to cpu_runs.c, but for the inline functions. */
 struct wp_cpu_block {
     uint64_t base_ns;
-    uint32_t count;
-    uint32_t offset_ns[WP_CPU_BLOCK_RUNS]; /* of their starts */
-    uint32_t process[WP_CPU_BLOCK_RUNS];
-    uint16_t occupant[WP_CPU_BLOCK_RUNS];
+    uint16_t count, who_count;
+    uint16_t room; /* bytes that are neither */
+    uint8_t bytes[WP_CPU_BLOCK_BYTES];
 };
+
+_Static_assert(WP_CPU_BLOCK_BYTES / WP_CPU_WHO_BYTES < 256, "a run has a byte for who it is");
 
 /* A block, and its base_ns: it is searched for without touching the others. */
 struct wp_cpu_stretch {
@@ -106,13 +114,54 @@ int wp_cpu_runs_put_occupant(struct wp_cpu_runs *runs, const struct wp_occupant 
  * one's. */
 bool wp_cpu_runs_begin_block(struct wp_cpu_runs *runs, uint32_t cpu, const struct wp_cpu_run *run);
 
+/* When that run began, less the block's base_ns. */
+static inline uint32_t wp_cpu_block_offset(const struct wp_cpu_block *block, uint32_t at)
+{
+    uint32_t offset_ns;
+    memcpy(&offset_ns, block->bytes + (size_t)at * WP_CPU_RUN_BYTES, sizeof(offset_ns));
+    return offset_ns;
+}
+
+/* Where it says who has that number in the block: a process, and behind it an occupant. */
+static inline const uint8_t *wp_cpu_block_who(const struct wp_cpu_block *block, uint32_t number)
+{
+    return block->bytes + WP_CPU_BLOCK_BYTES - WP_CPU_WHO_BYTES - (size_t)number * WP_CPU_WHO_BYTES;
+}
+
+/* Whether it is the same process and occupant. */
+static inline bool wp_cpu_who_is(const uint8_t *who, const struct wp_cpu_run *run)
+{
+    return !memcmp(who, &run->process, sizeof(run->process)) &&
+        !memcmp(who + sizeof(run->process), &run->occupant, sizeof(run->occupant));
+}
+
+/* Who that run is. */
+static inline void wp_cpu_block_run(const struct wp_cpu_block *block, uint32_t at, struct wp_cpu_run *run)
+{
+    const uint8_t *who = wp_cpu_block_who(block, block->bytes[at * WP_CPU_RUN_BYTES + sizeof(uint32_t)]);
+    memcpy(&run->process, who, sizeof(run->process));
+    memcpy(&run->occupant, who + sizeof(run->process), sizeof(run->occupant));
+}
+
+/* One run more, and who it is, have room. */
+static inline bool wp_cpu_block_has_room(const struct wp_cpu_block *block)
+{
+    return block->room >= WP_CPU_RUN_BYTES + WP_CPU_WHO_BYTES;
+}
+
+/* The number of who runs, where it is not that of the run before the last one. */
+uint8_t wp_cpu_block_number(struct wp_cpu_block *block, const struct wp_cpu_run *run);
+
 /* A run into a block that has room for it. */
 static inline void wp_cpu_block_put(struct wp_cpu_block *block, uint64_t offset_ns, const struct wp_cpu_run *run)
 {
-    uint32_t at = block->count++;
-    block->offset_ns[at] = (uint32_t)offset_ns;
-    block->process[at] = run->process;
-    block->occupant[at] = run->occupant;
+    uint32_t offset = (uint32_t)offset_ns;
+    uint8_t *at = block->bytes + block->count++ * WP_CPU_RUN_BYTES;
+    const uint8_t *before = at - 2 * WP_CPU_RUN_BYTES + sizeof(offset); /* mostly two take turns */
+    bool is_turn = block->count > 2 && wp_cpu_who_is(wp_cpu_block_who(block, *before), run);
+    memcpy(at, &offset, sizeof(offset));
+    at[sizeof(offset)] = is_turn ? *before : wp_cpu_block_number(block, run);
+    block->room = (uint16_t)(block->room - WP_CPU_RUN_BYTES);
 }
 
 /* A run begins, and the one before it on that CPU ends; a time before that one's start is its start. False: out of
@@ -122,8 +171,8 @@ static inline bool wp_cpu_runs_begin(struct wp_cpu_runs *runs, uint32_t cpu, con
     const struct wp_cpu_ring *ring = cpu < runs->cpu_room ? &runs->cpus[cpu] : NULL;
     struct wp_cpu_block *block = ring && ring->count ? ring->blocks[ring->count - 1].block : NULL;
     uint64_t offset_ns = block ? run->start_ns - block->base_ns : UINT64_MAX;
-    if (!block || block->count == WP_CPU_BLOCK_RUNS || offset_ns > UINT32_MAX ||
-        offset_ns < block->offset_ns[block->count - 1])
+    if (!block || !wp_cpu_block_has_room(block) || offset_ns > UINT32_MAX ||
+        offset_ns < wp_cpu_block_offset(block, block->count - 1u))
         return wp_cpu_runs_begin_block(runs, cpu, run);
     wp_cpu_block_put(block, offset_ns, run);
     return true;
@@ -131,7 +180,8 @@ static inline bool wp_cpu_runs_begin(struct wp_cpu_runs *runs, uint32_t cpu, con
 
 /* Forgets the runs of that CPU that begin after from_ns; its first one stays. */
 void wp_cpu_runs_cut(struct wp_cpu_runs *runs, uint32_t cpu, uint64_t from_ns);
-/* What is now known of the last run of that CPU, if there is one. */
+/* What is now known of the last run of that CPU, if there is one. Out of memory: all that was known of the CPU is gone.
+ */
 void wp_cpu_runs_correct(struct wp_cpu_runs *runs, uint32_t cpu, uint32_t process, uint16_t occupant);
 /* The last run of that CPU. False: none is known. */
 bool wp_cpu_runs_last(const struct wp_cpu_runs *runs, uint32_t cpu, struct wp_cpu_run *run);
@@ -154,16 +204,15 @@ static inline bool wp_cpu_runs_near(
     const struct wp_cpu_block *block = found->block;
     uint64_t offset_ns = at_ns - found->base_ns;
     uint32_t at = ring->found_at, end = at + WP_CPU_NEAR_RUNS < block->count ? at + WP_CPU_NEAR_RUNS : block->count;
-    if (at >= end || block->offset_ns[at] > offset_ns)
+    if (at >= end || wp_cpu_block_offset(block, at) > offset_ns)
         return false;
-    while (at + 1 < end && block->offset_ns[at + 1] <= offset_ns)
+    while (at + 1 < end && wp_cpu_block_offset(block, at + 1) <= offset_ns)
         at++;
     if (at + 1 == end && end < block->count)
         return false;
     ring->found_at = at;
-    run->start_ns = block->base_ns + block->offset_ns[at];
-    run->process = block->process[at];
-    run->occupant = block->occupant[at];
+    run->start_ns = block->base_ns + wp_cpu_block_offset(block, at);
+    wp_cpu_block_run(block, at, run);
     return true;
 }
 /* The run at the cursor. */
