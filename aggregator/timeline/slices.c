@@ -12,15 +12,23 @@
 
 #define SMALL_RING 1024u /* slices: 70 KiB; smaller ones grow by half and more */
 #define LARGE_RING                                                                                                     \
-    16384u /* slices, a megabyte: larger ones grow by an eighth, since what is beyond need is nobody's                 \
+    16384u /* slices, a megabyte: larger ones grow by a 32nd, since what is beyond need is nobody's                    \
             */
 
 /* --- slices come and go --- */
 
 static uint32_t larger(uint32_t room)
 {
-    size_t wanted = !room ? 4 : room < SMALL_RING ? room * 2 : room < LARGE_RING ? room + room / 4 : room + room / 8;
+    size_t wanted = !room ? 4 : room < SMALL_RING ? room * 2 : room < LARGE_RING ? room + room / 4 : room + room / 32;
     return (uint32_t)(wp_large_fit(wanted * WP_SLICE_BYTES) / WP_SLICE_BYTES);
+}
+
+/* The slice with that ordinal stands at the beginning of the ring. */
+static void set_base(struct wp_thread *thread, uint64_t base)
+{
+    thread->slice_base = base;
+    thread->slice_at[0] = (uintptr_t)thread->slices - base * sizeof(*thread->slices);
+    thread->slice_at[1] = thread->slice_at[0] + thread->slice_room * sizeof(*thread->slices);
 }
 
 /* Slices, and behind them their CPUs. */
@@ -29,6 +37,7 @@ static void set_ring(struct wp_thread *thread, struct wp_slice *slices, uint32_t
     thread->slices = slices;
     thread->slice_cpus = (struct wp_slice_cpu *)(slices + room);
     thread->slice_room = room;
+    set_base(thread, thread->slice_base);
 }
 
 /* The ring is full. What stands at its end is older than what stands at its beginning, and stays at the end. */
@@ -69,7 +78,7 @@ static void shrink_ring(struct wp_timeline *timeline, struct wp_thread *thread)
     wp_large_free(thread->slices, thread->slice_room * WP_SLICE_BYTES);
     timeline->ring_bytes -= (thread->slice_room - room) * WP_SLICE_BYTES;
     set_ring(thread, slices, room);
-    thread->slice_base = thread->first_slice;
+    set_base(thread, thread->first_slice);
 }
 
 static void drop_first(struct wp_thread *thread)
@@ -90,7 +99,7 @@ static __attribute__((noinline)) bool make_room(struct wp_timeline *timeline, st
         drop_first(thread); /* keep going with what there is */
     }
     if (thread->slice_end == thread->first_slice || thread->slice_end - thread->slice_base == thread->slice_room)
-        thread->slice_base = thread->slice_end; /* the next one stands at the beginning again */
+        set_base(thread, thread->slice_end); /* the next one stands at the beginning again */
     return true;
 }
 

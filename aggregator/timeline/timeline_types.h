@@ -178,11 +178,12 @@ struct wp_thread {
     struct wp_slice *slices;         /* ring, owned */
     struct wp_slice_cpu *slice_cpus; /* in the same memory, behind the last of them; NULL if that is */
     uint64_t first_slice, slice_end; /* ordinals [first, end) */
-    uint64_t slice_base; /* ordinal in the ring's first place; those before it stand behind the last that is in use */
-    uint32_t slice_room; /* of the ring: as much as is needed and a little more, no power of two */
-    uint32_t identity;   /* index, now */
-    uint64_t found;      /* place that was just looked up: the next one is near it */
-    uint32_t cpu;        /* of its last run */
+    uint64_t slice_base;   /* ordinal in the ring's first place; those before it stand behind the last that is in use */
+    uintptr_t slice_at[2]; /* where ordinal 0 would stand: of those from slice_base on, and of those before it */
+    uint32_t slice_room;   /* of the ring: as much as is needed and a little more, no power of two */
+    uint32_t identity;     /* index, now */
+    uint64_t found;        /* place that was just looked up: the next one is near it */
+    uint32_t cpu;          /* of its last run */
     bool is_dead;
     struct wp_waking early;    /* seen while it still ran; time_ns 0: none */
     struct wp_sample *samples; /* ring, owned */
@@ -313,8 +314,7 @@ static inline unsigned wp_slice_signal(const struct wp_slice *slice)
 /* `ordinal` is in [first_slice, slice_end). Valid until the thread gets another slice or some are forgotten. */
 static inline struct wp_slice *wp_thread_slice(const struct wp_thread *thread, uint64_t ordinal)
 {
-    uint64_t place = ordinal - thread->slice_base;
-    return &thread->slices[place < thread->slice_room ? place : place + thread->slice_room];
+    return (struct wp_slice *)(thread->slice_at[ordinal < thread->slice_base] + ordinal * sizeof(struct wp_slice));
 }
 
 /* Where that slice ran, and as what. Valid as long as the slice. */
@@ -341,7 +341,8 @@ static inline struct wp_slice *wp_thread_last(const struct wp_thread *thread)
 {
     if (thread->slice_end <= thread->first_slice)
         return NULL;
-    struct wp_slice *slice = &thread->slices[wp_thread_last_place(thread)];
+    struct wp_slice *slice =
+        (struct wp_slice *)(thread->slice_at[0] + (thread->slice_end - 1) * sizeof(struct wp_slice));
     return slice->is_cut ? NULL : slice;
 }
 
