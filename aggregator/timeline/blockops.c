@@ -2,32 +2,29 @@
 #include "aggregator/timeline/blockops.h"
 
 #include "common/clock.h"
-#include "common/large.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #define RING 262144u /* operations remembered, once there were so many */
-#define RING_START 32u
+#define CHUNKS (RING / WP_BLOCKOPS_CHUNK)
+#define CHUNKS_START 4u
 #define KEYED 4096u            /* operations after it, one that is done has its key no more */
 #define BACK 4096u             /* of one thread that are looked at */
 #define AFTER_FLUSH_NS 100000u /* the kernel ends in one go all that waited for a flush */
 
-static size_t ring_bytes(const struct wp_blockops *blockops)
-{
-    return (blockops->mask + (size_t)1) * sizeof(*blockops->ops);
-}
-
 int wp_blockops_init(struct wp_blockops *blockops)
 {
-    *blockops = (struct wp_blockops){.mask = RING_START - 1, .keep_ns = 10 * WP_NS_PER_S + WP_BLOCKOPS_LATER_NS};
-    blockops->ops = calloc(RING_START, sizeof(*blockops->ops));
-    return blockops->ops ? 0 : -ENOMEM;
+    *blockops = (struct wp_blockops){.mask = CHUNKS_START - 1, .keep_ns = 10 * WP_NS_PER_S + WP_BLOCKOPS_LATER_NS};
+    blockops->chunks = calloc(CHUNKS_START, sizeof(*blockops->chunks));
+    return blockops->chunks ? 0 : -ENOMEM;
 }
 
 void wp_blockops_fini(struct wp_blockops *blockops)
 {
-    wp_large_free(blockops->ops, blockops->ops ? ring_bytes(blockops) : 0);
+    for (uint32_t i = 0; blockops->chunks && i <= blockops->mask; i++)
+        free(blockops->chunks[i]);
+    free(blockops->chunks);
     wp_intmap_fini(&blockops->by_key);
     wp_intmap_fini(&blockops->by_thread);
     wp_intmap_fini(&blockops->begun);
@@ -36,11 +33,18 @@ void wp_blockops_fini(struct wp_blockops *blockops)
     *blockops = (struct wp_blockops){0};
 }
 
-/* Operation n; NULL when the ring does not hold it. The one way to a place of the ring: what lies outside [first,
- * count) was never written since the ring grew, or is of an operation that is forgotten. */
+/* Where the chunk of operation n stands. */
+static struct wp_blockop **chunk_of(const struct wp_blockops *blockops, uint64_t n)
+{
+    return &blockops->chunks[n / WP_BLOCKOPS_CHUNK & blockops->mask];
+}
+
+/* Operation n; NULL when it is not held. The one way to its place: what lies outside [first, count) was never written,
+ * or is of an operation that is forgotten. */
 static struct wp_blockop *held(const struct wp_blockops *blockops, uint64_t n)
 {
-    return n >= blockops->first && n < blockops->count ? &blockops->ops[n & blockops->mask] : NULL;
+    bool is_held = n >= blockops->first && n < blockops->count;
+    return is_held ? *chunk_of(blockops, n) + n % WP_BLOCKOPS_CHUNK : NULL;
 }
 
 /* The operation of a remembered low half, or NULL when it has been forgotten since. */
@@ -61,18 +65,29 @@ static struct wp_blockop *find(const struct wp_blockops *blockops, uint32_t devi
     return op && op->device == device && op->key == key ? op : NULL;
 }
 
+/* Twice as many places for chunks, up to the limit. */
 static void grow(struct wp_blockops *blockops)
 {
-    size_t room = ((size_t)blockops->mask + 1) * 2;
-    struct wp_blockop *ops =
-        room <= RING ? wp_large_resize(blockops->ops, ring_bytes(blockops), room * sizeof(*ops)) : NULL;
-    if (!ops)
+    uint64_t room = ((uint64_t)blockops->mask + 1) * 2, first = blockops->first / WP_BLOCKOPS_CHUNK;
+    struct wp_blockop **chunks = room <= CHUNKS ? calloc(room, sizeof(*chunks)) : NULL;
+    if (!chunks)
         return;
-    for (uint64_t n = blockops->first; n < blockops->count; n++)
-        if ((n & (room - 1)) != (n & blockops->mask))
-            ops[n & (room - 1)] = ops[n & blockops->mask];
-    blockops->ops = ops;
+    for (uint64_t i = first; i < first + blockops->chunk_count; i++)
+        chunks[i & (room - 1)] = blockops->chunks[i & blockops->mask];
+    free(blockops->chunks);
+    blockops->chunks = chunks;
     blockops->mask = (uint32_t)room - 1;
+}
+
+/* Those before operation n are forgotten. */
+static void forget_until(struct wp_blockops *blockops, uint64_t n)
+{
+    for (uint64_t i = blockops->first / WP_BLOCKOPS_CHUNK; i < n / WP_BLOCKOPS_CHUNK; i++) {
+        free(blockops->chunks[i & blockops->mask]);
+        blockops->chunks[i & blockops->mask] = NULL;
+        blockops->chunk_count--;
+    }
+    blockops->first = n;
 }
 
 static bool is_old(const struct wp_blockops *blockops, uint64_t n, uint64_t now_ns)
@@ -82,17 +97,25 @@ static bool is_old(const struct wp_blockops *blockops, uint64_t n, uint64_t now_
     return last_ns + blockops->keep_ns < now_ns;
 }
 
-/* Room for one more: what is old goes, the ring grows if that is not much, and where it may not the oldest goes. */
-static void make_room(struct wp_blockops *blockops, uint64_t now_ns)
+/* Room for one more: what is old goes, and where there may be no more the oldest. False: out of memory. */
+static bool make_room(struct wp_blockops *blockops, uint64_t now_ns)
 {
-    if (blockops->count - blockops->first <= blockops->mask)
-        return;
-    while (blockops->first < blockops->count && is_old(blockops, blockops->first, now_ns))
-        blockops->first++;
-    if (blockops->count - blockops->first > (uint64_t)blockops->mask * 3 / 4)
+    uint64_t first = blockops->first, chunk = WP_BLOCKOPS_CHUNK;
+    if (blockops->count % chunk)
+        return true;
+    while (first < blockops->count && is_old(blockops, first, now_ns))
+        first++;
+    forget_until(blockops, first);
+    if (blockops->chunk_count > blockops->mask)
         grow(blockops);
-    if (blockops->count - blockops->first > blockops->mask)
-        blockops->first++;
+    if (blockops->chunk_count > blockops->mask)
+        forget_until(blockops, (blockops->first / chunk + 1) * chunk);
+    struct wp_blockop *made = malloc(chunk * sizeof(*made));
+    if (!made)
+        return false;
+    *chunk_of(blockops, blockops->count) = made;
+    blockops->chunk_count++;
+    return true;
 }
 
 /* Whom a request wakes as it is done is known at once: its key is asked for no longer, and keys that never come back,
@@ -112,15 +135,17 @@ static struct wp_blockop *make_op(struct wp_blockops *blockops, const struct wp_
 {
     if (blockops->by_key.count > RING) /* of those that are never done */
         wp_intmap_clear(&blockops->by_key);
-    make_room(blockops, event->time_ns);
+    if (!make_room(blockops, event->time_ns))
+        return NULL;
     uint64_t n = blockops->count++;
-    struct wp_blockop *op = &blockops->ops[n & blockops->mask];
+    struct wp_blockop *op = held(blockops, n);
     *op = (struct wp_blockop){.key = event->b,
         .sector = event->a,
         .device = event->d,
         .bytes = event->c,
         .file = event->other,
         .thread = thread,
+        .low = (uint32_t)n,
         .flags = event->flags};
     wp_intmap_put(&blockops->by_key, (struct wp_intkey){event->b, event->d}, (uint32_t)n);
     if (n >= KEYED)
@@ -140,8 +165,7 @@ static void complete(struct wp_blockops *blockops, struct wp_blockop *op, const 
     }
     if (op->thread) {
         op->has_before = wp_intmap_get(&blockops->by_thread, (struct wp_intkey){op->thread, 0}, &op->before);
-        wp_intmap_put(&blockops->by_thread, (struct wp_intkey){op->thread, 0},
-            (uint32_t)(wp_blockops_number_of(blockops, op) - 1));
+        wp_intmap_put(&blockops->by_thread, (struct wp_intkey){op->thread, 0}, op->low);
     }
 }
 
@@ -163,6 +187,8 @@ static void ended_unbegun(struct wp_blockops *blockops, const struct wp_event *e
     }
     struct wp_blockop copy = *flush;
     struct wp_blockop *op = make_op(blockops, event, 0);
+    if (!op)
+        return;
     op->insert_ns = copy.insert_ns;
     op->issue_ns = copy.issue_ns;
     op->done_ns = event->time_ns;
@@ -176,8 +202,7 @@ static void ended_unbegun(struct wp_blockops *blockops, const struct wp_event *e
 static void note_flush(struct wp_blockops *blockops, const struct wp_blockop *op)
 {
     if (op->flags & WP_BLOCK_FLUSH && !op->bytes)
-        wp_intmap_put(
-            &blockops->flushes, (struct wp_intkey){op->device, 0}, (uint32_t)(wp_blockops_number_of(blockops, op) - 1));
+        wp_intmap_put(&blockops->flushes, (struct wp_intkey){op->device, 0}, op->low);
 }
 
 static void note_server(
@@ -191,8 +216,7 @@ static void note_server(
     op->server = thread;
     op->served_ns = event->time_ns;
     op->taken_ns = before && before->server == thread && before->served_ns <= event->time_ns ? before->served_ns : 0;
-    wp_intmap_put(
-        &blockops->served, (struct wp_intkey){thread, 0}, (uint32_t)(wp_blockops_number_of(blockops, op) - 1));
+    wp_intmap_put(&blockops->served, (struct wp_intkey){thread, 0}, op->low);
 }
 
 void wp_blockops_event(struct wp_blockops *blockops, const struct wp_event *event, uint32_t thread)
@@ -203,7 +227,8 @@ void wp_blockops_event(struct wp_blockops *blockops, const struct wp_event *even
         if (op && !op->done_ns && !op->issue_ns)
             break; /* a requeue: it has been waiting since its first insert */
         op = make_op(blockops, event, thread);
-        op->insert_ns = event->time_ns;
+        if (op)
+            op->insert_ns = event->time_ns;
         break;
     case WP_EVENT_BLOCK_ISSUE:
         if (event->flags & WP_BLOCK_SERVED) {
@@ -212,6 +237,8 @@ void wp_blockops_event(struct wp_blockops *blockops, const struct wp_event *even
         }
         if (!op || op->done_ns) { /* issued past the queue */
             op = make_op(blockops, event, thread);
+            if (!op)
+                break;
             op->insert_ns = event->time_ns;
             blockops->filled_insert++;
         }
@@ -241,8 +268,8 @@ uint64_t wp_blockops_number(const struct wp_blockops *blockops, uint32_t device,
 
 uint64_t wp_blockops_number_of(const struct wp_blockops *blockops, const struct wp_blockop *op)
 {
-    uint64_t slot = (uint64_t)(op - blockops->ops), last = blockops->count - 1;
-    return last - ((last - slot) & blockops->mask) + 1;
+    uint64_t last = blockops->count - 1;
+    return last - (uint32_t)((uint32_t)last - op->low) + 1;
 }
 
 const struct wp_blockop *wp_blockops_at(const struct wp_blockops *blockops, uint64_t number)
@@ -276,9 +303,10 @@ const struct wp_blockop *wp_blockops_last_of(const struct wp_blockops *blockops,
 
 size_t wp_blockops_bytes(const struct wp_blockops *blockops)
 {
-    return (blockops->ops ? ring_bytes(blockops) : 0) + wp_intmap_bytes(&blockops->by_key) +
-        wp_intmap_bytes(&blockops->by_thread) + wp_intmap_bytes(&blockops->begun) + wp_intmap_bytes(&blockops->served) +
-        wp_intmap_bytes(&blockops->flushes);
+    return (blockops->mask + (size_t)1) * sizeof(*blockops->chunks) +
+        (size_t)blockops->chunk_count * WP_BLOCKOPS_CHUNK * sizeof(**blockops->chunks) +
+        wp_intmap_bytes(&blockops->by_key) + wp_intmap_bytes(&blockops->by_thread) + wp_intmap_bytes(&blockops->begun) +
+        wp_intmap_bytes(&blockops->served) + wp_intmap_bytes(&blockops->flushes);
 }
 
 void wp_blockops_forget_thread(struct wp_blockops *blockops, uint32_t thread)

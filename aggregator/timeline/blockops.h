@@ -23,16 +23,21 @@ struct wp_blockop {
     uint32_t server;              /* thread index that served it, on the host itself; 0: a device did */
     uint64_t taken_ns, served_ns; /* by the server: since it was done with the one before; 0: never was one */
     uint32_t before;              /* low 32 bits of the number of the thread's operation that finished before it */
+    uint32_t low;                 /* low 32 bits of its own number, less 1 */
     bool has_before;
     uint8_t flags; /* WP_BLOCK_* */
 };
 
+#define WP_BLOCKOPS_CHUNK 64u /* operations that are made, and forgotten, at once */
+
 /* The operations of one host. Not thread safe. */
 struct wp_blockops {
-    struct wp_blockop *ops; /* ring of the last ones, owned, grown up to its limit while what it holds is young enough
-                               to be asked for */
-    uint32_t mask;
-    uint64_t first, count; /* held are [first, count); op n is ops[n & mask], read by the functions below alone */
+    struct wp_blockop **chunks; /* ring of the last ones, owned, each of so many; op n is in number n / chunk & mask,
+                                   read by the functions below alone. Chunks whose operations are too old to be asked
+                                   for go */
+    uint32_t mask;              /* of the ring, which grows up to its limit */
+    uint32_t chunk_count;       /* that there are */
+    uint64_t first, count;      /* held are [first, count) */
     uint64_t keep_ns; /* one that was done so long ago is not asked for; a history of 10 s and LATER_NS, if nothing else
                          is set */
     struct wp_intmap by_key;              /* (device, key) -> low 32 bits of n */
@@ -52,7 +57,7 @@ int wp_blockops_init(struct wp_blockops *blockops);
 /* Frees ring and maps, and zeroes the struct; zeroed is allowed. */
 void wp_blockops_fini(struct wp_blockops *blockops);
 /* Takes a BLOCK event, in the order of time; others are ignored. `thread`: index of the task, 0 not known. Out of
- * memory the ring does not grow, and older operations go. */
+ * memory older operations go, or it is not remembered. */
 void wp_blockops_event(struct wp_blockops *blockops, const struct wp_event *event, uint32_t thread);
 /* The number (never 0) of the operation that has this key now: keys are used again as soon as a request is done. 0:
  * none. */
