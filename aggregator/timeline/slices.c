@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SMALL_RING 1024u /* slices: 70 KiB; smaller ones grow by half and more */
+#define SMALL_RING 64u /* slices: 4 KiB; smaller ones grow to twice as much, larger ones by a quarter */
 #define LARGE_RING                                                                                                     \
     16384u /* slices, a megabyte: larger ones grow by a 32nd, since what is beyond need is nobody's                    \
             */
