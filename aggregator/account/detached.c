@@ -216,7 +216,7 @@ static void leave_answered(const struct wp_aggregate *aggregate, const struct pl
     work->start_ns = answered_ns && answered_ns + WORKS_ON_NS <= work->end_ns ? answered_ns : work->end_ns;
 }
 
-static uint64_t of_slice(struct wp_aggregate *aggregate, const struct place *at, uint64_t oldest_ns)
+static uint64_t of_slice(struct wp_aggregate *aggregate, const struct place *at, struct wp_work_look *look)
 {
     uint16_t mark = wp_taken_mark(aggregate->id.bit);
     bool is_taken = at->slice->taken & mark,
@@ -224,7 +224,7 @@ static uint64_t of_slice(struct wp_aggregate *aggregate, const struct place *at,
     if (!can_be_detached(aggregate, at->slice) || (is_taken && is_whole))
         return 0;
     struct wp_interval work = {aggregate->home, at->thread, work_since(at->slice), at->slice->end_ns};
-    uint32_t start = wp_work_start(aggregate, &work, at->ordinal, oldest_ns);
+    uint32_t start = wp_work_start(aggregate, &work, at->ordinal, look);
     if (start && is_taken)
         leave_answered(aggregate, at, &work);
     if (!start || work.start_ns >= work.end_ns || !wp_selector_cut(&aggregate->between, &work.start_ns, &work.end_ns))
@@ -234,7 +234,7 @@ static uint64_t of_slice(struct wp_aggregate *aggregate, const struct place *at,
 }
 
 static uint64_t of_thread(
-    struct wp_aggregate *aggregate, uint32_t index, uint64_t from_ns, uint64_t to_ns, uint64_t oldest_ns)
+    struct wp_aggregate *aggregate, uint32_t index, uint64_t from_ns, uint64_t to_ns, struct wp_work_look *look)
 {
     const struct wp_thread *thread = &aggregate->timeline->threads[index];
     uint64_t sum = 0, ordinal = wp_thread_find(thread, from_ns);
@@ -245,7 +245,7 @@ static uint64_t of_thread(
         if (!slice->end_ns || slice->end_ns > to_ns)
             break;
         if (slice->end_ns > from_ns)
-            sum += of_slice(aggregate, &(struct place){index, ordinal, slice}, oldest_ns);
+            sum += of_slice(aggregate, &(struct place){index, ordinal, slice}, look);
     }
     return sum;
 }
@@ -254,13 +254,14 @@ uint64_t wp_detached_count(struct wp_aggregate *aggregate, uint64_t from_ns, uin
 {
     const struct wp_timeline *timeline = aggregate->timeline;
     struct wp_fleet *fleet = aggregate->fleet;
+    struct wp_work_look look = {.oldest_ns = oldest_ns};
     uint64_t sum = 0, visits = fleet->visits;
     wp_work_starts_look(aggregate, to_ns, oldest_ns);
     aggregate->detached.until_visits = visits + wp_explainer_options(aggregate->explainer)->budget / BUDGET_SHARE;
     for (uint32_t i = 0; i < timeline->live_count && aggregate->base_count; i++) {
         const struct wp_thread *thread = &timeline->threads[timeline->live[i]];
         if (thread->slices && may_be_detached(aggregate, thread) && wp_work_may_start(aggregate, timeline->live[i]))
-            sum += of_thread(aggregate, timeline->live[i], from_ns, to_ns, oldest_ns);
+            sum += of_thread(aggregate, timeline->live[i], from_ns, to_ns, &look);
     }
     fleet->visits_before += fleet->visits - visits; /* it takes nothing from the budget of what is waited for */
     return sum;

@@ -17,20 +17,42 @@ bool wp_work_goes_on(const struct wp_slice *slice)
     return slice->flags & (WP_SLICE_PREEMPTED | WP_SLICE_EXEC | WP_SLICE_RENAME) || slice->cause == WP_CAUSE_BLOCK;
 }
 
-/* The slice with which the work began that this one is a part of. False: before `oldest_ns`, or that is not known. */
-static bool work_beginning(const struct wp_thread *thread, uint64_t *ordinal, uint64_t oldest_ns)
+/* Back from the last slice of that piece to the first of its that there is, or to what is known of it already. */
+static void find_beginning(
+    const struct wp_thread *thread, struct wp_work_piece *piece, const struct wp_work_piece *known, uint64_t oldest_ns)
 {
-    for (uint64_t at = *ordinal; at < thread->slice_end; at--) {
+    for (uint64_t at = piece->last; at < thread->slice_end; at--) {
         const struct wp_slice *slice = wp_thread_slice(thread, at);
-        *ordinal = at;
+        if (known->thread == piece->thread && at <= known->last && at >= known->first) {
+            piece->first = known->first;
+            piece->is_whole = known->is_whole;
+            return;
+        }
+        piece->first = at;
         if (slice->out_ns < oldest_ns || slice->flags & WP_SLICE_UNCERTAIN)
-            return false;
-        if (!wp_work_goes_on(slice))
-            return true;
-        if (at == thread->first_slice || wp_thread_slice(thread, at - 1)->end_ns != slice->out_ns)
-            return false;
+            return;
+        piece->is_whole = !wp_work_goes_on(slice);
+        if (piece->is_whole || at == thread->first_slice || wp_thread_slice(thread, at - 1)->end_ns != slice->out_ns)
+            return;
     }
-    return false;
+}
+
+/* The slice with which the work of that thread began that this one is a part of. False: before `oldest_ns`, or that is
+ * not known. */
+static bool work_beginning(
+    const struct wp_timeline *timeline, uint32_t index, uint64_t *ordinal, struct wp_work_look *look)
+{
+    const struct wp_thread *thread = &timeline->threads[index];
+    struct wp_work_piece *known = &look->pieces[index % (sizeof(look->pieces) / sizeof(*look->pieces))];
+    if (*ordinal >= thread->slice_end)
+        return false;
+    if (known->thread != index || *ordinal < known->first || *ordinal > known->last) {
+        struct wp_work_piece piece = {.thread = index, .first = *ordinal, .last = *ordinal};
+        find_beginning(thread, &piece, known, look->oldest_ns);
+        *known = piece;
+    }
+    *ordinal = known->first;
+    return known->is_whole;
 }
 
 /* Who set work going, when, and how. */
@@ -191,10 +213,11 @@ void wp_work_starts_look(struct wp_aggregate *aggregate, uint64_t to_ns, uint64_
 /* From a slice back to a thread of interest. */
 struct way {
     struct wp_aggregate *aggregate;
-    uint64_t until_ns, oldest_ns; /* the work's end; nothing before `oldest_ns` is looked at */
-    uint32_t thread;              /* whose work is looked at now, ... */
-    uint64_t ordinal;             /* ... a slice of it, ... */
-    uint64_t to_ns;               /* ... and up to when; 0: that does not matter */
+    struct wp_work_look *look;
+    uint64_t until_ns; /* the work's end */
+    uint32_t thread;   /* whose work is looked at now, ... */
+    uint64_t ordinal;  /* ... a slice of it, ... */
+    uint64_t to_ns;    /* ... and up to when; 0: that does not matter */
     struct step {
         uint32_t from, identity; /* who set that one going */
         const char *how;
@@ -207,7 +230,7 @@ static struct start start_by_birth(const struct way *way)
 {
     const struct wp_timeline *timeline = way->aggregate->timeline;
     const struct wp_thread *thread = &timeline->threads[way->thread];
-    if (thread->birth_ns < way->oldest_ns || !thread->birth_ns || !timeline->threads[thread->creator].tid)
+    if (thread->birth_ns < way->look->oldest_ns || !thread->birth_ns || !timeline->threads[thread->creator].tid)
         return (struct start){0};
     return (struct start){
         thread->creator, thread->birth_ns, birth_link(timeline, identity_then(thread, thread->birth_ns)), true};
@@ -218,7 +241,7 @@ static bool may_be_answered(const struct way *way, const struct wp_slice *first,
 {
     const struct wp_thread *starter = &way->aggregate->timeline->threads[start->thread];
     uint64_t ordinal = wp_thread_find(starter, start->at_ns);
-    return !start->is_birth && work_beginning(starter, &ordinal, way->oldest_ns) &&
+    return !start->is_birth && work_beginning(way->aggregate->timeline, start->thread, &ordinal, way->look) &&
         first->out_ns > wp_thread_slice(starter, ordinal)->wake_ns;
 }
 
@@ -287,14 +310,19 @@ static bool end_work(struct way *way, struct wp_interval *work, const struct pie
     return until_ns > work->start_ns;
 }
 
-enum found { FOUND_NOBODY, FOUND_BASE, FOUND_MORE };
+enum found {
+    FOUND_NOBODY,
+    FOUND_BASE,
+    FOUND_MORE,
+    FOUND_ANSWERED /* the same thread's work before that one */
+};
 
 /* One step back from the work at way->thread. */
 static enum found step_back(struct way *way, struct wp_interval *work)
 {
     const struct wp_timeline *timeline = way->aggregate->timeline;
     const struct wp_thread *thread = &timeline->threads[way->thread];
-    bool is_known = work_beginning(thread, &way->ordinal, way->oldest_ns);
+    bool is_known = work_beginning(timeline, way->thread, &way->ordinal, way->look);
     if (way->ordinal >= thread->slice_end || way->count == HOPS)
         return FOUND_NOBODY;
     const struct wp_slice *first = wp_thread_slice(thread, way->ordinal);
@@ -307,7 +335,8 @@ static enum found step_back(struct way *way, struct wp_interval *work)
     bool is_base = is_of_interest(way->aggregate, from);
     if (!is_base && may_be_answered(way, first, &start)) {
         bool is_first = way->ordinal == thread->first_slice;
-        return is_first || wp_thread_slice(thread, --way->ordinal)->end_ns != first->out_ns ? FOUND_NOBODY : FOUND_MORE;
+        return is_first || wp_thread_slice(thread, --way->ordinal)->end_ns != first->out_ns ? FOUND_NOBODY
+                                                                                            : FOUND_ANSWERED;
     }
     way->steps[way->count++] = (struct step){from, first->identity, start.how};
     if (is_base)
@@ -320,14 +349,59 @@ static enum found step_back(struct way *way, struct wp_interval *work)
     return FOUND_MORE;
 }
 
-uint32_t wp_work_start(struct wp_aggregate *aggregate, struct wp_interval *work, uint64_t ordinal, uint64_t oldest_ns)
+static struct wp_work_answers *answers_at(struct wp_work_look *look, uint32_t thread, uint64_t ordinal)
 {
-    struct way way = {aggregate, work->end_ns, oldest_ns, work->thread, ordinal, work->end_ns, .count = 0};
+    return &look->answers[(thread * 31u + ordinal) % (sizeof(look->answers) / sizeof(*look->answers))];
+}
+
+/* Back through work that may have been answered: what is known of that thread is not looked at again, yet counted. */
+static unsigned skip_answered(struct way *way, struct wp_work_answers *passed)
+{
+    const struct wp_work_answers *known = answers_at(way->look, way->thread, way->ordinal);
+    unsigned looks = 0;
+    if (!passed->thread)
+        *passed = (struct wp_work_answers){.thread = way->thread, .from = way->ordinal};
+    else
+        passed->count++;
+    if (known->thread == way->thread && known->from == way->ordinal) {
+        looks = known->count;
+        passed->count += looks;
+        way->ordinal = known->to;
+    }
+    passed->to = way->ordinal;
+    return looks;
+}
+
+static void keep_answers(struct wp_work_look *look, struct wp_work_answers *passed)
+{
+    if (passed->thread)
+        *answers_at(look, passed->thread, passed->from) = *passed;
+    passed->thread = 0;
+}
+
+/* Whether a thread of interest is found at the other end. */
+static bool go_back(struct way *way, struct wp_interval *work)
+{
+    struct wp_work_answers passed = {0};
     enum found found = FOUND_MORE;
+    for (unsigned look = 0; (found == FOUND_MORE || found == FOUND_ANSWERED) && look < LOOKS; look++) {
+        found = step_back(way, work);
+        if (found == FOUND_ANSWERED)
+            look += skip_answered(way, &passed);
+        else
+            keep_answers(way->look, &passed);
+    }
+    keep_answers(way->look, &passed);
+    return found == FOUND_BASE;
+}
+
+uint32_t wp_work_start(
+    struct wp_aggregate *aggregate, struct wp_interval *work, uint64_t ordinal, struct wp_work_look *look)
+{
+    struct way way = {aggregate, look, work->end_ns, work->thread, ordinal, work->end_ns, .count = 0};
+    bool is_found = go_back(&way, work);
     uint32_t node = 0;
-    for (unsigned look = 0; found == FOUND_MORE && look < LOOKS; look++)
-        found = step_back(&way, work);
-    for (uint32_t i = way.count; found == FOUND_BASE && i-- > 0 && (node || i + 1 == way.count);)
+    for (uint32_t i = way.count; is_found && i-- > 0 && (node || i + 1 == way.count);)
         node = step_node(aggregate, node, way.steps[i].from, way.steps[i].how, way.steps[i].identity);
     return node;
 }

@@ -15,6 +15,29 @@ struct wp_interval;
 struct wp_slice;
 struct wp_work_starts;
 
+/* Slices that are one piece of a thread's work: [first, last]; thread 0: none. */
+struct wp_work_piece {
+    uint32_t thread;
+    bool is_whole; /* with `first` it began; else it is not known where */
+    uint64_t first, last;
+};
+
+/* Pieces of a thread's work that may have been answered, one before the other; thread 0: none. */
+struct wp_work_answers {
+    uint32_t thread;
+    uint32_t count; /* so many of them lie ... */
+    uint64_t from;  /* ... before this slice's end, ... */
+    uint64_t to;    /* ... and behind this one's, which ends the first piece that is to be looked at */
+};
+
+/* Looking back from many slices of one timeline, in which nothing comes or goes meanwhile: what one finds spares the
+ * others. Begins with zeros. */
+struct wp_work_look {
+    uint64_t oldest_ns; /* what began before is not looked at */
+    struct wp_work_piece pieces[64];
+    struct wp_work_answers answers[256];
+};
+
 /* The work goes on: only the CPU, another name or its own I/O parts this run from the one before. */
 bool wp_work_goes_on(const struct wp_slice *slice);
 /* Finds the threads that may have been set going by `to_ns`; comes before the next two. */
@@ -24,8 +47,9 @@ bool wp_work_may_start(const struct wp_aggregate *aggregate, uint32_t thread);
 /* The node of the aggregate's tree that the work, a part of that slice, stands on: who set it going, how
  * ("starts:fork", "starts:new thread", "starts:waking", "starts:message"), and through whom. Its end is put where the
  * thread turns to somebody else. 0: nobody of interest, that is not known, or a thread of interest may yet turn out to
- * wait for it. What began before `oldest_ns` is not looked at. */
-uint32_t wp_work_start(struct wp_aggregate *aggregate, struct wp_interval *work, uint64_t ordinal, uint64_t oldest_ns);
+ * wait for it. */
+uint32_t wp_work_start(
+    struct wp_aggregate *aggregate, struct wp_interval *work, uint64_t ordinal, struct wp_work_look *look);
 /* Zeroed is allowed. */
 void wp_work_starts_fini(struct wp_work_starts *starts);
 
