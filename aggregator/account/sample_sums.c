@@ -142,7 +142,9 @@ static void count_processes(struct wp_aggregate *aggregate, const struct share *
 struct wp_sample_sums_slot {
     uint64_t from_ns, until_ns; /* of the bucket, in home's clock; equal: nothing is like it */
     uint64_t ns, count;
-    uint32_t node, category, layer_count;
+    /* In an order that is not the piece's: the compiler joins comparisons of neighbours, and a piece that was just
+     * written is read late then. */
+    uint32_t layer_count, category, node;
     bool is_run;
     struct wp_layer layers[SLOT_LAYERS];
 };

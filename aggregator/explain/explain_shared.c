@@ -306,7 +306,7 @@ static bool pool_layers(struct wp_shared *shared, const struct wp_piece *piece, 
     return true;
 }
 
-void wp_shared_piece(struct wp_explainer *x, const struct wp_piece *piece)
+__attribute__((noinline)) void wp_shared_piece(struct wp_explainer *x, const struct wp_piece *piece)
 {
     struct wp_shared *shared = x->shared;
     uint32_t layers = 0;
