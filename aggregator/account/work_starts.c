@@ -226,10 +226,10 @@ struct way {
 };
 
 /* What a timer of its own sets going, and what has gone on for longer than is known, its creator has. */
-static struct start start_by_birth(const struct way *way)
+static struct start start_by_birth(const struct way *way, uint32_t index)
 {
     const struct wp_timeline *timeline = way->aggregate->timeline;
-    const struct wp_thread *thread = &timeline->threads[way->thread];
+    const struct wp_thread *thread = &timeline->threads[index];
     if (thread->birth_ns < way->look->oldest_ns || !thread->birth_ns || !timeline->threads[thread->creator].tid)
         return (struct start){0};
     return (struct start){
@@ -247,9 +247,8 @@ static bool may_be_answered(const struct way *way, const struct wp_slice *first,
 
 /* A piece of work and who set it going. */
 struct piece {
-    uint32_t thread;
+    uint32_t thread, starter;
     const struct wp_slice *first;
-    const struct start *start;
 };
 
 /* It set the work going itself, or a thread of interest sent it. */
@@ -264,7 +263,7 @@ static bool is_read_for(const struct way *way, const struct piece *piece, const 
     if (wp_messages_match(&timeline->messages, read->socket, read->position, read->time_ns, &send) != WP_MATCH_FOUND ||
         !send.thread)
         return false;
-    return send.thread == piece->start->thread ||
+    return send.thread == piece->starter ||
         is_of_interest(way->aggregate, identity_then(&timeline->threads[send.thread], send.time_ns));
 }
 
@@ -317,36 +316,70 @@ enum found {
     FOUND_ANSWERED /* the same thread's work before that one */
 };
 
+static void find_step(const struct way *way, struct wp_work_step *step)
+{
+    const struct wp_timeline *timeline = way->aggregate->timeline;
+    const struct wp_thread *thread = &timeline->threads[step->thread];
+    step->first = step->ordinal;
+    bool is_known = work_beginning(timeline, step->thread, &step->first, way->look);
+    if (step->first >= thread->slice_end)
+        return;
+    const struct wp_slice *first = wp_thread_slice(thread, step->first);
+    bool is_own = !is_known || (first->cause == WP_CAUSE_TIMER && !(first->flags & WP_SLICE_BORN));
+    const struct start start = is_own ? start_by_birth(way, step->thread) : start_of(timeline, first);
+    if (!start.thread)
+        return;
+    const struct wp_thread *starter = &timeline->threads[start.thread];
+    step->starter = start.thread;
+    step->from = identity_then(starter, start.at_ns);
+    step->how = start.how;
+    step->at_ns = start.at_ns;
+    if (is_of_interest(way->aggregate, step->from)) {
+        step->found = FOUND_BASE;
+    } else if (may_be_answered(way, first, &start)) {
+        bool goes_on =
+            step->first != thread->first_slice && wp_thread_slice(thread, step->first - 1)->end_ns == first->out_ns;
+        step->found = goes_on ? FOUND_ANSWERED : FOUND_NOBODY;
+        step->next = step->first - 1;
+    } else if (!wp_is_recorder(timeline, step->from) && wp_work_may_start(way->aggregate, start.thread)) {
+        step->found = FOUND_MORE;
+        step->next = wp_thread_find(starter, start.at_ns);
+    }
+}
+
+/* The step from there, looked for once. */
+static const struct wp_work_step *step_at(const struct way *way)
+{
+    struct wp_work_look *look = way->look;
+    struct wp_work_step *step =
+        &look->steps[(way->thread * 31u + way->ordinal) % (sizeof(look->steps) / sizeof(*look->steps))];
+    if (step->thread != way->thread || step->ordinal != way->ordinal) {
+        *step = (struct wp_work_step){.thread = way->thread, .found = FOUND_NOBODY, .ordinal = way->ordinal};
+        find_step(way, step);
+    }
+    return step;
+}
+
 /* One step back from the work at way->thread. */
 static enum found step_back(struct way *way, struct wp_interval *work)
 {
     const struct wp_timeline *timeline = way->aggregate->timeline;
-    const struct wp_thread *thread = &timeline->threads[way->thread];
-    bool is_known = work_beginning(timeline, way->thread, &way->ordinal, way->look);
-    if (way->ordinal >= thread->slice_end || way->count == HOPS)
+    const struct wp_work_step *step = way->count < HOPS ? step_at(way) : NULL;
+    if (!step || step->found == FOUND_NOBODY)
         return FOUND_NOBODY;
-    const struct wp_slice *first = wp_thread_slice(thread, way->ordinal);
-    bool is_own = !is_known || (first->cause == WP_CAUSE_TIMER && !(first->flags & WP_SLICE_BORN));
-    const struct start start = is_own ? start_by_birth(way) : start_of(timeline, first);
-    if (!start.thread || !end_work(way, work, &(struct piece){way->thread, first, &start}))
+    const struct wp_slice *first = wp_thread_slice(&timeline->threads[way->thread], step->first);
+    if (!end_work(way, work, &(struct piece){way->thread, step->starter, first}))
         return FOUND_NOBODY;
-    const struct wp_thread *starter = &timeline->threads[start.thread];
-    uint32_t from = identity_then(starter, start.at_ns);
-    bool is_base = is_of_interest(way->aggregate, from);
-    if (!is_base && may_be_answered(way, first, &start)) {
-        bool is_first = way->ordinal == thread->first_slice;
-        return is_first || wp_thread_slice(thread, --way->ordinal)->end_ns != first->out_ns ? FOUND_NOBODY
-                                                                                            : FOUND_ANSWERED;
+    if (step->found != FOUND_ANSWERED)
+        way->steps[way->count++] = (struct step){step->from, first->identity, step->how};
+    if (step->found == FOUND_BASE)
+        return has_asked(way->aggregate, step->starter, way->until_ns) ? FOUND_BASE : FOUND_NOBODY;
+    way->ordinal = step->next;
+    if (step->found == FOUND_MORE) {
+        way->thread = step->starter;
+        way->to_ns = step->at_ns;
     }
-    way->steps[way->count++] = (struct step){from, first->identity, start.how};
-    if (is_base)
-        return has_asked(way->aggregate, start.thread, way->until_ns) ? FOUND_BASE : FOUND_NOBODY;
-    if (wp_is_recorder(timeline, from) || !wp_work_may_start(way->aggregate, start.thread))
-        return FOUND_NOBODY;
-    way->thread = start.thread;
-    way->ordinal = wp_thread_find(starter, start.at_ns);
-    way->to_ns = start.at_ns;
-    return FOUND_MORE;
+    return step->found;
 }
 
 static struct wp_work_answers *answers_at(struct wp_work_look *look, uint32_t thread, uint64_t ordinal)

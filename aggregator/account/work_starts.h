@@ -30,12 +30,24 @@ struct wp_work_answers {
     uint64_t to;    /* ... and behind this one's, which ends the first piece that is to be looked at */
 };
 
+/* Where a step back from a slice of a thread's work leads, on whatever way; thread 0: not known. */
+struct wp_work_step {
+    uint32_t thread;
+    uint8_t found;                 /* as work_starts.c has it */
+    uint32_t starter;              /* who set the work going, ... */
+    uint32_t from;                 /* ... its identity then, ... */
+    const char *how;               /* ... how, ... */
+    uint64_t at_ns;                /* ... and when */
+    uint64_t ordinal, first, next; /* the slice, with which one the work began, and from which one it goes on */
+};
+
 /* Looking back from many slices of one timeline, in which nothing comes or goes meanwhile: what one finds spares the
  * others. Begins with zeros. */
 struct wp_work_look {
     uint64_t oldest_ns; /* what began before is not looked at */
     struct wp_work_piece pieces[64];
     struct wp_work_answers answers[256];
+    struct wp_work_step steps[256];
 };
 
 /* The work goes on: only the CPU, another name or its own I/O parts this run from the one before. */
