@@ -508,8 +508,7 @@ struct wp_aggregate *wp_aggregate_create(const struct wp_aggregate_options *opti
         .history_ns = options->history_ns,
         .reach_ns = options->reach_ns,
         .sampled.timebox_s = options->timebox_s,
-        .uncertain = options->uncertain,
-        .uncertain_context = options->uncertain_context,
+        .lost = options->lost,
         .paused = options->paused,
         .shed = options->shed};
     if (make_parts(aggregate, options)) {

@@ -137,8 +137,7 @@ struct wp_aggregate {
     struct wp_fleet_limit limits[WP_LIMITS]; /* that bit since the last delta */
     uint64_t skip_until_ns,
         skip_seq; /* what is resolved up to here, counted up to that batch, is in the store; 0: nothing */
-    uint64_t (*uncertain)(const void *context, uint64_t start_ns, uint64_t end_ns); /* how much of it drops touch */
-    const void *uncertain_context;
+    const struct wp_drop_spans *lost;          /* what drops touch; borrowed, NULL none */
     const struct wp_drop_spans *paused, *shed; /* what its collector left out on purpose; borrowed, NULL none */
 };
 

@@ -65,9 +65,8 @@ struct wp_aggregate_options {
     const char *selector;
     uint32_t sample_period_ns;
     uint64_t late_sample_ns;
-    const char *command, *workload; /* of all that is recorded; NULL: not told */
-    uint64_t (*uncertain)(const void *context, uint64_t start_ns, uint64_t end_ns); /* how much of it drops touch */
-    const void *uncertain_context;
+    const char *command, *workload;            /* of all that is recorded; NULL: not told */
+    const struct wp_drop_spans *lost;          /* what drops touch; borrowed, NULL none */
     const struct wp_drop_spans *paused, *shed; /* what its collector left out on purpose; borrowed, NULL none */
 };
 

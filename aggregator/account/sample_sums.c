@@ -293,12 +293,12 @@ uint64_t wp_piece_uncertain_ns(const struct wp_aggregate *aggregate, const struc
 {
     if (piece->is_uncertain)
         return piece->end_ns - piece->start_ns;
-    return aggregate->uncertain ? aggregate->uncertain(aggregate->uncertain_context, piece->start_ns, piece->end_ns)
-                                : 0;
+    const struct wp_drop_spans *lost = aggregate->lost;
+    return lost && lost->count ? wp_drop_spans_overlap(lost, piece->start_ns, piece->end_ns) : 0;
 }
 
 /* Nobody's in particular: the exemplar is full, or would have wanted each. */
-static void take_repeated(struct wp_aggregate *aggregate, const struct wp_piece *piece)
+static __attribute__((noinline)) void take_repeated(struct wp_aggregate *aggregate, const struct wp_piece *piece)
 {
     take_alone(aggregate, piece, piece->times);
     wp_report_uncertain(aggregate->delta.report, wp_times(wp_piece_uncertain_ns(aggregate, piece), piece->times));

@@ -431,7 +431,13 @@ static bool go_back(struct way *way, struct wp_interval *work)
 uint32_t wp_work_start(
     struct wp_aggregate *aggregate, struct wp_interval *work, uint64_t ordinal, struct wp_work_look *look)
 {
-    struct way way = {aggregate, look, work->end_ns, work->thread, ordinal, work->end_ns, .count = 0};
+    struct way way; /* without zeros for its steps */
+    way.aggregate = aggregate;
+    way.look = look;
+    way.until_ns = way.to_ns = work->end_ns;
+    way.thread = work->thread;
+    way.ordinal = ordinal;
+    way.count = 0;
     bool is_found = go_back(&way, work);
     uint32_t node = 0;
     for (uint32_t i = way.count; is_found && i-- > 0 && (node || i + 1 == way.count);)

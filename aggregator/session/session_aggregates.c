@@ -84,8 +84,7 @@ static struct wp_aggregate *create(const struct wp_host_session *session, uint32
             .late_sample_ns = session->timeline.late_sample_ns,
             .command = command_of(options, name),
             .workload = options->workload,
-            .uncertain = wp_host_session_dropped,
-            .uncertain_context = session,
+            .lost = &session->drop_spans,
             .paused = &session->paused_spans,
             .shed = &session->shed_spans});
     wp_buffer_fini(&selector);
