@@ -66,20 +66,25 @@ bool wp_explainer_is_outdated(const struct wp_explainer *x)
     return x->leaves != x->fleet->leaves;
 }
 
+/* Numbers of hosts may have another meaning now. */
+static __attribute__((noinline)) void forget_hosts(struct wp_explainer *x)
+{
+    wp_intmap_clear(&x->sites);
+    memset(x->own_places, 0, sizeof(x->own_places));
+    memset(x->resumed, 0, sizeof(x->resumed));
+    x->last_process.node = 0;
+    memset(x->lock_stacks, 0, sizeof(x->lock_stacks));
+    memset(x->rivals, 0, sizeof(x->rivals));
+    memset(x->rival_runs, 0, sizeof(x->rival_runs));
+    wp_shared_clear(x);
+}
+
 /* `end_ns`: of what is explained, in home's clock. */
 static inline void begin(struct wp_explainer *x, uint64_t end_ns, const struct wp_sink *sink)
 {
     x->sink = sink;
-    if (x->leaves != x->fleet->leaves) { /* numbers of hosts may have another meaning now */
-        wp_intmap_clear(&x->sites);
-        memset(x->own_places, 0, sizeof(x->own_places));
-        memset(x->resumed, 0, sizeof(x->resumed));
-        x->last_process.node = 0;
-        memset(x->lock_stacks, 0, sizeof(x->lock_stacks));
-        memset(x->rivals, 0, sizeof(x->rivals));
-        memset(x->rival_runs, 0, sizeof(x->rival_runs));
-        wp_shared_clear(x);
-    }
+    if (x->leaves != x->fleet->leaves)
+        forget_hosts(x);
     if (x->shared)
         wp_shared_bound(x);
     x->leaves = x->fleet->leaves;

@@ -40,6 +40,16 @@ static void name_what(
     }
 }
 
+static __attribute__((noinline)) uint32_t make_node(
+    struct wp_explainer *x, uint32_t node, const struct wp_slice *slice, bool is_kernel)
+{
+    uint32_t on = wp_explain_stack_node(x, node, slice->stack);
+    char name[WP_EXPLAIN_NAME + 64], on_what[WP_EXPLAIN_NAME];
+    name_what(x, slice, is_kernel, on_what, sizeof(on_what));
+    wp_name_sleep(slice, is_kernel, on_what, name, sizeof(name));
+    return wp_explain_label(x, on, WP_STYLE_SLEEP, name);
+}
+
 uint32_t wp_explain_sleep_node(struct wp_explainer *x, uint32_t node, const struct wp_slice *slice, bool is_kernel)
 {
     uint64_t stop = slice->state == WP_STATE_STOPPED || slice->state == WP_STATE_TRACED ? slice->state : 0;
@@ -48,11 +58,7 @@ uint32_t wp_explain_sleep_node(struct wp_explainer *x, uint32_t node, const stru
     uint32_t found;
     if (wp_intmap_get(&x->sites, key, &found))
         return found;
-    uint32_t on = wp_explain_stack_node(x, node, slice->stack);
-    char name[WP_EXPLAIN_NAME + 64], on_what[WP_EXPLAIN_NAME];
-    name_what(x, slice, is_kernel, on_what, sizeof(on_what));
-    wp_name_sleep(slice, is_kernel, on_what, name, sizeof(name));
-    found = wp_explain_label(x, on, WP_STYLE_SLEEP, name);
+    found = make_node(x, node, slice, is_kernel);
     wp_explain_remember(x, key, found);
     return found;
 }

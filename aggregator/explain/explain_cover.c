@@ -72,7 +72,7 @@ static uint64_t share_of(uint64_t length, uint64_t part, uint64_t count)
 
 /* A cell with samples: its time is divided equally among them. Of many samples only those are gone through whose part
  * is asked for. */
-static void cover_cell(
+static __attribute__((noinline)) void cover_cell(
     struct wp_explainer *x, const struct run *run, const struct cell *cell, uint64_t from, uint64_t to)
 {
     const struct wp_thread *thread = &x->timeline->threads[run->thread];
@@ -98,6 +98,17 @@ static uint64_t cell_of(struct wp_explainer *x, uint64_t at_ns)
     return x->cell_ns;
 }
 
+/* There is no sample of the thread in [from, to): seen where those are that were looked up last, else it is not known.
+ */
+static bool is_unsampled(const struct wp_thread *thread, uint64_t from_ns, uint64_t to_ns)
+{
+    uint64_t first = thread->first_sample, end = thread->sample_end, near = thread->found_sample;
+    const struct wp_sample *samples = thread->samples;
+    return near >= first && near <= end &&
+        (near == first || samples[(near - 1) & thread->sample_mask].time_ns < from_ns) &&
+        (near == end || samples[near & thread->sample_mask].time_ns >= to_ns);
+}
+
 static void cover_run(struct wp_explainer *x, const struct run *run, uint64_t from, uint64_t to)
 {
     const struct wp_slice *slice = run->slice;
@@ -107,6 +118,11 @@ static void cover_run(struct wp_explainer *x, const struct run *run, uint64_t fr
         wp_explain_limit(x, WP_LIMIT_LATE_SAMPLE, 1, to - from);
     }
     uint64_t run_end = slice->end_ns && slice->end_ns <= horizon ? slice->end_ns : horizon + 1;
+    if (to > from && cell_of(x, to - 1) <= slice->in_ns &&
+        is_unsampled(thread, slice->in_ns, run_end > to ? run_end : to)) { /* one piece, as most are */
+        emit_run(x, run, from, to, 0);
+        return;
+    }
     while (to > from) {
         uint64_t cell = cell_of(x, to - 1);
         uint64_t end = cell + grid < run_end ? cell + grid : run_end;
@@ -127,7 +143,8 @@ static void cover_run(struct wp_explainer *x, const struct run *run, uint64_t fr
 }
 
 /* The time before the first slice: the creator's, back from the birth; or unknown. True when it took [from, to). */
-static void cover_before(struct wp_explainer *x, uint32_t parent, uint32_t index, uint64_t from, uint64_t to)
+static __attribute__((noinline)) void cover_before(
+    struct wp_explainer *x, uint32_t parent, uint32_t index, uint64_t from, uint64_t to)
 {
     const struct wp_thread *thread = &x->timeline->threads[index];
     uint32_t creator = thread->creator;
@@ -182,7 +199,8 @@ void wp_explain_cover(struct wp_explainer *x, uint32_t parent, uint32_t index, u
 }
 
 /* What is left is not looked at: a bound bites. */
-static void cut_short(struct wp_explainer *x, const struct wp_shared_use *walk, enum wp_limit limit)
+static __attribute__((noinline)) void cut_short(
+    struct wp_explainer *x, const struct wp_shared_use *walk, enum wp_limit limit)
 {
     uint64_t from = walk->from_ns, to = walk->to_ns;
     wp_explain_limit(x, limit, 1, to - from);
@@ -209,14 +227,14 @@ static bool cover_slice(struct wp_explainer *x, struct wp_shared_use *walk)
     }
     /* A path's own slices are as many as its events: only what they wait for of others is cut by the width and the
      * budget. */
-    bool is_own = x->timeline->identities[wp_thread_slice(thread, ordinal)->identity].mates & x->base_bit;
+    struct wp_slice *slice = wp_thread_slice(thread, ordinal);
+    bool is_own = x->timeline->identities[slice->identity].mates & x->base_bit;
     bool is_spent = ++x->fleet->visits - x->fleet->visits_before > x->options.budget && x->depth && !is_own;
     x->visited += !is_own;
     if (x->visited > x->options.width || is_spent) {
         cut_short(x, walk, is_spent ? WP_LIMIT_BUDGET : WP_LIMIT_WIDTH);
         return false;
     }
-    struct wp_slice *slice = wp_thread_slice(thread, ordinal);
     walk->ordinal = ordinal == thread->first_slice ? thread->slice_end : ordinal - 1;
     if (x->host == x->home &&
         x->sink->marks) /* what other hosts' paths hold is theirs, and known only when they have got that far */

@@ -126,7 +126,7 @@ static bool is_held_by(const struct wp_timeline *timeline, const struct wp_slice
 }
 
 /* Of one that is no futex's. */
-static bool find_lock(struct wp_explainer *x, const struct wp_slice *slice)
+static __attribute__((noinline)) bool find_lock(struct wp_explainer *x, const struct wp_slice *slice)
 {
     unsigned call = slice->syscall - 1u;
     const char *on = wp_dictionary_string(x->timeline->dictionary, wp_timeline_wait(x->timeline, slice));
@@ -178,7 +178,7 @@ static bool is_same_lock(struct wp_explainer *x, const struct wp_slice *one, con
 
 /* The holder's own sleep for that lock, which began after the sleeper's: before its end another one had it. NULL: the
  * holder has had it all the time, or was in the queue for it. */
-static const struct wp_slice *turn_of(
+static __attribute__((noinline)) const struct wp_slice *turn_of(
     struct wp_explainer *x, const struct wp_wait *wait, uint32_t holder, uint64_t to_ns, uint32_t *looks)
 {
     const struct wp_slice *sleep = wait->slice;

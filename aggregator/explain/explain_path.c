@@ -12,6 +12,18 @@ bool wp_explain_is_base(const struct wp_explainer *x, uint32_t index, uint64_t a
     return index && wp_explain_is_of_interest(x, wp_explain_identity_at(x, index, at_ns));
 }
 
+static __attribute__((noinline)) uint32_t make_node(
+    struct wp_explainer *x, uint32_t parent, const char *kind, uint32_t identity)
+{
+    char name[WP_EXPLAIN_NAME + 5];
+    size_t length = (size_t)snprintf(name, sizeof(name), "%s", kind);
+    if (wp_is_recorder(x->timeline, identity))
+        snprintf(name + length, sizeof(name) - length, "recording");
+    else
+        wp_explain_name_process(x, identity, name + length, sizeof(name) - length);
+    return wp_explain_label(x, parent, WP_STYLE_WAIT, name);
+}
+
 /* "path:[comm]", whose work is waited for; on "for:[comm]", who set that work going. */
 static uint32_t path_node(struct wp_explainer *x, uint32_t parent, const char *kind, uint32_t identity)
 {
@@ -20,13 +32,7 @@ static uint32_t path_node(struct wp_explainer *x, uint32_t parent, const char *k
     uint32_t node;
     if (wp_intmap_get(&x->sites, key, &node))
         return node;
-    char name[WP_EXPLAIN_NAME + 5];
-    size_t length = (size_t)snprintf(name, sizeof(name), "%s", kind);
-    if (wp_is_recorder(x->timeline, identity))
-        snprintf(name + length, sizeof(name) - length, "recording");
-    else
-        wp_explain_name_process(x, identity, name + length, sizeof(name) - length);
-    node = wp_explain_label(x, parent, WP_STYLE_WAIT, name);
+    node = make_node(x, parent, kind, identity);
     wp_explain_remember(x, key, node);
     return node;
 }

@@ -28,7 +28,7 @@ static const struct wp_slice *burst(const struct wp_thread *thread, uint64_t ord
  * Whose work is what the waker did up to `at_ns`? The paper's rule comes first: what began no more than fit_ns before
  * the sleep's de facto start is the sleeper's. Of what began earlier the causes decide.
  */
-static struct wp_handover origin_of(
+static __attribute__((noinline)) struct wp_handover origin_of(
     const struct wp_explainer *x, const struct wp_wait *wait, uint32_t waker, uint64_t ordinal, uint64_t at_ns)
 {
     const struct wp_slice *first = burst(&x->timeline->threads[waker], ordinal);
@@ -42,7 +42,7 @@ static struct wp_handover origin_of(
  * that goes round. All that the first one waits for stand above it side by side, not each on top of the other. True:
  * all that is left before `to` of the first one's sleep will be covered so.
  */
-static bool relays(struct wp_explainer *x, uint32_t waker, uint64_t slice, uint64_t to)
+static __attribute__((noinline)) bool relays(struct wp_explainer *x, uint32_t waker, uint64_t slice, uint64_t to)
 {
     uint32_t top = x->depth - 1, first = x->depth;
     if (x->depth < 2 || !x->asleep[top].site || (!(x->asleep[top].site >> 32) && x->depth < RELAY_UNKNOWN) ||

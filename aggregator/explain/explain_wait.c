@@ -39,7 +39,8 @@ static void on_waker(struct wp_explainer *x, const struct wp_wait *wait, uint32_
 /* --- what nothing that it waited for ended --- */
 
 /* "memory:held by [hog]" on a sleep for a cgroup's memory: who has most of it, as far as that was told by its end. */
-static uint32_t memory_node(struct wp_explainer *x, uint32_t parent, const struct wp_slice *slice)
+static __attribute__((noinline)) uint32_t memory_node(
+    struct wp_explainer *x, uint32_t parent, const struct wp_slice *slice)
 {
     uint64_t end_ns = slice->wake_ns ? slice->wake_ns : slice->out_ns;
     uint32_t process = wp_memory_shares_most(&x->timeline->memory, wp_timeline_wait(x->timeline, slice), end_ns);
@@ -102,7 +103,8 @@ static void on_ring(
 }
 
 /* False: it is not known whom it waited for. */
-static bool on_holder(struct wp_explainer *x, const struct wp_wait *wait, uint64_t from, uint64_t to)
+static __attribute__((noinline)) bool on_holder(
+    struct wp_explainer *x, const struct wp_wait *wait, uint64_t from, uint64_t to)
 {
     struct wp_holder_ring ring;
     uint32_t holder = wp_holder_of(x->timeline, wait->thread, wait->slice);
@@ -121,7 +123,8 @@ static bool on_holder(struct wp_explainer *x, const struct wp_wait *wait, uint64
 }
 
 /* A signal ended it: what its sender did before is not what the sleeper waited for. */
-static void by_signal(struct wp_explainer *x, const struct wp_wait *wait, uint64_t from, uint64_t to)
+static __attribute__((noinline)) void by_signal(
+    struct wp_explainer *x, const struct wp_wait *wait, uint64_t from, uint64_t to)
 {
     if (wait->slice->flags & WP_SLICE_DELIBERATE)
         wp_wait_emit(x, wait, signal_node(x, wait->node, wait->slice), WP_DELIBERATE_SLEEP, from, to);
@@ -239,7 +242,8 @@ static void at_device(
     }
 }
 
-static void by_block(struct wp_explainer *x, const struct wp_wait *wait, uint64_t from, uint64_t to)
+static __attribute__((noinline)) void by_block(
+    struct wp_explainer *x, const struct wp_wait *wait, uint64_t from, uint64_t to)
 {
     const struct wp_timeline *timeline = x->timeline;
     const struct wp_blockop *op = wp_blockops_at(&timeline->blockops, wait->slice->cause_a);
@@ -267,7 +271,8 @@ static void by_block(struct wp_explainer *x, const struct wp_wait *wait, uint64_
             x, wait, &(struct wp_wait_label){WP_STYLE_WAIT, "kernel:before the request", WP_KERNEL_BLOCK}, from, to);
 }
 
-static void by_softirq(struct wp_explainer *x, const struct wp_wait *wait, uint64_t from, uint64_t to)
+static __attribute__((noinline)) void by_softirq(
+    struct wp_explainer *x, const struct wp_wait *wait, uint64_t from, uint64_t to)
 {
     enum {
         HI,
@@ -364,7 +369,7 @@ static enum wp_category alone(const struct wp_wait *wait, const struct wp_slice 
 
 /* What a sleep that may be one of a loop waited for, into wait->slice; what came before its end is explained here.
  * True: it is not known yet. */
-static bool join_loop(struct wp_explainer *x, struct wp_wait *wait, struct asleep *part)
+static __attribute__((noinline)) bool join_loop(struct wp_explainer *x, struct wp_wait *wait, struct asleep *part)
 {
     const struct wp_thread *thread = &x->timeline->threads[wait->thread];
     const struct wp_slice *slice = wait->slice;
