@@ -228,8 +228,8 @@ static int take_shapes(struct state *s, struct wp_error *err)
         return bad(err, "shapes of different length, or too many");
     r->shape_count = (uint32_t)count;
     for (uint32_t i = 1; i <= count; i++) {
-        struct wp_event *shape = &r->shapes[i];
-        *shape = (struct wp_event){.kind = *kinds->at++, .flags = *flags->at++};
+        struct wp_event_shape *shape = &r->shapes[i];
+        *shape = (struct wp_event_shape){.kind = *kinds->at++, .flags = *flags->at++};
         unsigned columns = wp_shape_columns(shape->kind);
         if (columns & WP_COLUMN_C)
             shape->c = (uint32_t)next_value(s, WP_EVENTS_SHAPE_C);
@@ -250,15 +250,27 @@ static int check_ends(const struct state *s, struct wp_error *err)
     return 0;
 }
 
+/* Field by field: the whole at once is filled by an instruction for strings, which takes longer to begin. */
+static inline void begin_event(struct wp_event *e, const struct wp_event_shape *shape)
+{
+    e->kind = shape->kind;
+    e->flags = shape->flags;
+    e->cpu = 0;
+    e->thread = e->other = e->stack = 0;
+    e->a = e->b = 0;
+    e->c = shape->c;
+    e->d = shape->d;
+    e->wait = e->reserved = 0;
+}
+
 /* Kind and flags of an event without a shape. */
-static inline bool take_identity(struct state *s, struct wp_event *e)
+static inline bool take_identity(struct state *s, struct wp_event_shape *is)
 {
     struct wp_wire_span *kinds = &s->reader->columns[WP_EVENTS_KIND], *flags = &s->reader->columns[WP_EVENTS_FLAGS];
     if (kinds->at == kinds->end)
         return false;
-    *e = (struct wp_event){.kind = *kinds->at++};
-    if (flags->at != flags->end)
-        e->flags = *flags->at++;
+    is->kind = *kinds->at++;
+    is->flags = flags->at != flags->end ? *flags->at++ : 0;
     return true;
 }
 
@@ -276,6 +288,7 @@ int wp_event_read(struct wp_event_reader *r, struct wp_event *events, struct wp_
         .has_timeout = length(r, WP_EVENTS_SWITCH_TIMEOUT),
         .has_ran = length(r, WP_EVENTS_SWITCH_RAN),
         .has_holder = length(r, WP_EVENTS_SWITCH_HOLDER)};
+    struct wp_event_shape none = {0};
     int rc = take_shapes(&s, err);
     r->columns[WP_EVENTS_SHAPE].at = r->columns[WP_EVENTS_SHAPE].end;
     for (uint32_t i = 0; i < r->count && !rc && !s.short_of; i++) {
@@ -283,10 +296,9 @@ int wp_event_read(struct wp_event_reader *r, struct wp_event *events, struct wp_
         unsigned shape = s.in_shapes ? shapes[i] : 0;
         if (shape > r->shape_count)
             return bad(err, "a shape that is not told");
-        if (shape)
-            *e = r->shapes[shape];
-        else if (!take_identity(&s, e))
+        if (!shape && !take_identity(&s, &none))
             return bad(err, "fewer kinds than the events ask for");
+        begin_event(e, shape ? &r->shapes[shape] : &none);
         uint64_t dt = take_time(&s);
         if (time > UINT64_MAX / 2 || dt > UINT64_MAX / 2 - time)
             return bad(err, "a time out of range");

@@ -19,7 +19,10 @@ struct wp_event_reader {
     uint32_t count;                 /* events */
     uint32_t on_cpu[WP_EVENT_CPUS]; /* thread id + 1 that the CPU went to */
     struct wp_messages_last messages;
-    struct wp_event shapes[WP_SHAPES + 1]; /* by number; what they do not say is 0 */
+    struct wp_event_shape {
+        uint8_t kind, flags;
+        uint32_t c, d;       /* 0 where the kind has none in a shape */
+    } shapes[WP_SHAPES + 1]; /* by number */
     uint32_t shape_count;
 };
 
