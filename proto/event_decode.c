@@ -55,6 +55,7 @@ int wp_event_open(struct wp_event_reader *r, struct wp_wire_span message, struct
 struct state {
     struct wp_event_reader *reader;
     uint64_t last_a[WP_EVENT_KINDS], last_b[WP_EVENT_KINDS];
+    const uint8_t *last[WP_EVENTS_COLUMNS]; /* the last byte of each column; of an empty one its end */
     unsigned short_of; /* the column that ended before its events, or holds no number; 0: none did */
     bool has_low, has_high, has_position, has_file, has_wait, has_timeout, has_ran, has_holder, in_shapes;
 };
@@ -93,8 +94,8 @@ static inline uint64_t next_value(struct state *s, unsigned column)
 {
     struct wp_wire_span *span = &s->reader->columns[column];
     const uint8_t *at = span->at;
-    if (__builtin_expect(span->end - at >= 2, 1)) {
-        if (at[0] < 0x80) {
+    if (__builtin_expect(at < s->last[column], 1)) {
+        if (__builtin_expect(at[0] < 0x80, 1)) {
             span->at = at + 1;
             return at[0];
         }
@@ -289,6 +290,8 @@ int wp_event_read(struct wp_event_reader *r, struct wp_event *events, struct wp_
         .has_ran = length(r, WP_EVENTS_SWITCH_RAN),
         .has_holder = length(r, WP_EVENTS_SWITCH_HOLDER)};
     struct wp_event_shape none = {0};
+    for (unsigned i = 0; i < WP_EVENTS_COLUMNS; i++)
+        s.last[i] = length(r, i) ? r->columns[i].end - 1 : r->columns[i].end;
     int rc = take_shapes(&s, err);
     r->columns[WP_EVENTS_SHAPE].at = r->columns[WP_EVENTS_SHAPE].end;
     for (uint32_t i = 0; i < r->count && !rc && !s.short_of; i++) {
