@@ -13,7 +13,8 @@
 #define ARENA_LIMIT ((size_t)256 << 20) /* what unpacking one frame may take, however it is made */
 #define BLOCK ((size_t)1 << 20)
 #define KEPT ((size_t)4 << 20) /* whatever the last one needed */
-#define EVENTS_FIELD 7u        /* of message Batch */
+#define EVENTS_FIELD 7u        /* of message Batch ... */
+#define SOCKETS_FIELD 16u      /* ... the same */
 
 /* Everything a decoded batch needs, kept from one decode to the next: blocks are rewound, not freed. */
 struct block {
@@ -139,25 +140,79 @@ static int decode_threads(struct wp_batch *b, const Wakepath__Wire__Batch *m, st
     return 0;
 }
 
-static int decode_sockets(struct wp_batch *b, const Wakepath__Wire__Batch *m, struct wp_error *err)
+/* A socket as it is on the wire. */
+struct socket {
+    uint32_t family, protocol, local_port, remote_port, netns;
+    const uint8_t *local, *remote;
+    size_t local_size, remote_size;
+};
+
+static int take_socket(struct wp_socket_entry *e, const struct socket *s, struct wp_error *err)
 {
-    for (size_t i = 0; i < m->n_sockets; i++) {
-        const Wakepath__Wire__Socket *s = m->sockets[i];
-        size_t size = s->family == AF_INET ? 4 : s->family == AF_INET6 ? 16 : 0;
-        if (!size || s->local.len != size || s->remote.len != size || s->local_port > 65535 || s->remote_port > 65535 ||
-            (s->protocol != IPPROTO_TCP && s->protocol != IPPROTO_UDP))
-            return bad(err, "an invalid socket");
-        struct wp_socket_entry *e = &b->sockets[i];
-        *e = (struct wp_socket_entry){.family = (uint8_t)s->family,
-            .protocol = (uint8_t)s->protocol,
-            .local_port = (uint16_t)s->local_port,
-            .remote_port = (uint16_t)s->remote_port,
-            .netns = s->netns};
-        memcpy(e->local, s->local.data, size);
-        memcpy(e->remote, s->remote.data, size);
-    }
-    b->socket_count = (uint32_t)m->n_sockets;
+    size_t size = s->family == AF_INET ? 4 : s->family == AF_INET6 ? 16 : 0;
+    if (!size || s->local_size != size || s->remote_size != size || s->local_port > 65535 || s->remote_port > 65535 ||
+        (s->protocol != IPPROTO_TCP && s->protocol != IPPROTO_UDP))
+        return bad(err, "an invalid socket");
+    *e = (struct wp_socket_entry){.family = (uint8_t)s->family,
+        .protocol = (uint8_t)s->protocol,
+        .local_port = (uint16_t)s->local_port,
+        .remote_port = (uint16_t)s->remote_port,
+        .netns = s->netns};
+    memcpy(e->local, s->local, size);
+    memcpy(e->remote, s->remote, size);
     return 0;
+}
+
+/* False: it is no message Socket. */
+static bool read_socket(struct wp_wire_span message, struct socket *s)
+{
+    uint32_t *const numbers[] = {
+        [1] = &s->family, [2] = &s->protocol, [5] = &s->local_port, [6] = &s->remote_port, [7] = &s->netns};
+    struct wp_wire_field field;
+    *s = (struct socket){0};
+    while (wp_wire_field(&message, &field)) {
+        bool is_address = field.number == 3 || field.number == 4;
+        if (field.number > 7) /* of a later version */
+            continue;
+        if (field.type != (is_address ? WP_WIRE_BYTES : WP_WIRE_NUMBER))
+            return false;
+        if (is_address) {
+            *(field.number == 3 ? &s->local : &s->remote) = field.bytes.at;
+            *(field.number == 3 ? &s->local_size : &s->remote_size) = (size_t)(field.bytes.end - field.bytes.at);
+        } else {
+            *numbers[field.number] = (uint32_t)field.value;
+        }
+    }
+    return message.at == message.end;
+}
+
+/* Those that lie behind each other (struct parts), or else those that were unpacked. */
+static int decode_sockets(
+    struct wp_batch *b, const Wakepath__Wire__Batch *m, struct wp_wire_span together, struct wp_error *err)
+{
+    struct wp_wire_field field;
+    struct socket socket;
+    int rc = 0;
+    for (; !rc && wp_wire_field(&together, &field); b->socket_count++) {
+        if (!read_socket(field.bytes, &socket))
+            return bad(err, "not a message, or too much of one");
+        rc = take_socket(&b->sockets[b->socket_count], &socket, err);
+    }
+    for (size_t i = 0; !rc && i < m->n_sockets; i++, b->socket_count++) {
+        const Wakepath__Wire__Socket *s = m->sockets[i];
+        rc = take_socket(&b->sockets[b->socket_count],
+            &(struct socket){.family = s->family,
+                .protocol = s->protocol,
+                .local_port = s->local_port,
+                .remote_port = s->remote_port,
+                .netns = s->netns,
+                .local = s->local.data,
+                .local_size = s->local.len,
+                .remote = s->remote.data,
+                .remote_size = s->remote.len},
+            err);
+    }
+    return rc;
 }
 
 static int decode_objects(struct wp_batch *b, const Wakepath__Wire__Batch *m, struct wp_error *err)
@@ -220,16 +275,25 @@ static int decode_strings(struct wp_batch *b, const Wakepath__Wire__Batch *m, st
     return 0;
 }
 
-static int make_room(struct wp_batch *b, struct storage *s, const Wakepath__Wire__Batch *m, struct wp_error *err)
+/* What protobuf-c does not unpack, since there is much of it. */
+struct parts {
+    struct wp_wire_span events;  /* the message */
+    struct wp_wire_span sockets; /* fields, where these lie behind each other; else none */
+    uint32_t socket_count;       /* of these */
+};
+
+static int make_room(struct wp_batch *b, struct storage *s, const Wakepath__Wire__Batch *m, const struct parts *parts,
+    struct wp_error *err)
 {
-    const size_t counts[] = {m->n_strings, m->n_threads, m->n_sockets, m->n_objects, m->n_frame_object,
-        m->n_stack_frame, m->n_devices, m->n_drops};
+    const size_t sockets = m->n_sockets + parts->socket_count;
+    const size_t counts[] = {m->n_strings, m->n_threads, sockets, m->n_objects, m->n_frame_object, m->n_stack_frame,
+        m->n_devices, m->n_drops};
     for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
         if (counts[i] > WP_BATCH_ENTRIES)
             return bad(err, "too many dictionary entries");
     b->strings = arena_alloc(s, m->n_strings * sizeof(*b->strings));
     b->threads = arena_alloc(s, m->n_threads * sizeof(*b->threads));
-    b->sockets = arena_alloc(s, m->n_sockets * sizeof(*b->sockets));
+    b->sockets = arena_alloc(s, sockets * sizeof(*b->sockets));
     b->objects = arena_alloc(s, m->n_objects * sizeof(*b->objects));
     b->frames = arena_alloc(s, m->n_frame_object * sizeof(*b->frames));
     b->stacks = arena_alloc(s, m->n_stack_frame * sizeof(*b->stacks));
@@ -241,38 +305,59 @@ static int make_room(struct wp_batch *b, struct storage *s, const Wakepath__Wire
     return 0;
 }
 
-/* Parts the batch into its events, of which there are most, and the rest, which protobuf-c unpacks. Collectors write
- * the events last. */
-static int part(struct storage *s, struct wp_wire_span *rest, struct wp_wire_span *events, struct wp_error *err)
+/* The message without that part of it, which is none or lies in it. */
+static int leave_out(struct storage *s, struct wp_wire_span *message, struct wp_wire_span part, struct wp_error *err)
 {
-    struct wp_wire_span fields = *rest;
-    struct wp_wire_field field, found = {0};
-    const uint8_t *after = NULL;
-    while (wp_wire_field(&fields, &field)) {
-        if (field.number != EVENTS_FIELD || field.type != WP_WIRE_BYTES)
-            continue;
-        if (found.begin)
-            return bad(err, "two messages of events");
-        found = field;
-        after = fields.at;
-    }
-    if (fields.at != fields.end)
-        return bad(err, "not a message");
-    *events = found.bytes;
-    if (!found.begin)
+    if (part.at == part.end)
         return 0;
-    size_t before = (size_t)(found.begin - rest->at), behind = (size_t)(rest->end - after);
+    size_t before = (size_t)(part.at - message->at), behind = (size_t)(message->end - part.end);
     if (behind) {
         uint8_t *joined = arena_alloc(s, before + behind);
         if (!joined)
             return wp_error_set(err, -ENOMEM, "out of memory for a batch");
-        memcpy(joined, rest->at, before);
-        memcpy(joined + before, after, behind);
-        *rest = (struct wp_wire_span){joined, joined + before + behind};
+        memcpy(joined, message->at, before);
+        memcpy(joined + before, part.end, behind);
+        *message = (struct wp_wire_span){joined, joined + before + behind};
     } else {
-        rest->end = found.begin;
+        message->end = part.at;
     }
     return 0;
+}
+
+/* One more socket; false: it is apart from the others. */
+static bool add_socket(struct parts *parts, struct wp_wire_span field)
+{
+    if (parts->socket_count && parts->sockets.end != field.at)
+        return false;
+    parts->sockets.at = parts->socket_count++ ? parts->sockets.at : field.at;
+    parts->sockets.end = field.end;
+    return true;
+}
+
+/* Parts the batch into its events, of which there are most, and the rest, in which its sockets may be found. Collectors
+ * write the events last. */
+static int part(struct storage *s, struct wp_wire_span *rest, struct parts *parts, struct wp_error *err)
+{
+    struct wp_wire_span fields = *rest, events = {0};
+    struct wp_wire_field field;
+    bool are_together = true;
+    while (wp_wire_field(&fields, &field)) {
+        if (field.number == SOCKETS_FIELD && field.type == WP_WIRE_BYTES)
+            are_together = are_together && add_socket(parts, (struct wp_wire_span){field.begin, fields.at});
+        if (field.number != EVENTS_FIELD || field.type != WP_WIRE_BYTES)
+            continue;
+        if (events.at)
+            return bad(err, "two messages of events");
+        parts->events = field.bytes;
+        events = (struct wp_wire_span){field.begin, fields.at};
+    }
+    if (fields.at != fields.end)
+        return bad(err, "not a message");
+    if (!are_together || (events.at && events.end != rest->end)) { /* the rest is moved */
+        parts->sockets = (struct wp_wire_span){0};
+        parts->socket_count = 0;
+    }
+    return leave_out(s, rest, events, err);
 }
 
 int wp_batch_decode(struct wp_batch *b, const uint8_t *bytes, size_t size, struct wp_error *err)
@@ -283,11 +368,16 @@ int wp_batch_decode(struct wp_batch *b, const uint8_t *bytes, size_t size, struc
         return wp_error_set(err, -ENOMEM, "out of memory for a batch");
     rewind_arena(s);
     ProtobufCAllocator allocator = {arena_alloc, arena_free, s};
-    struct wp_wire_span rest = {bytes, bytes + size}, events;
-    int rc = part(s, &rest, &events, err);
+    struct wp_wire_span rest = {bytes, bytes + size};
+    struct parts parts = {0};
+    int rc = part(s, &rest, &parts, err);
+    struct wp_wire_span packed = rest;
+    if (!rc)
+        rc = leave_out(s, &packed, parts.sockets, err);
     if (rc)
         return rc;
-    const Wakepath__Wire__Batch *m = wakepath__wire__batch__unpack(&allocator, (size_t)(rest.end - rest.at), rest.at);
+    const Wakepath__Wire__Batch *m =
+        wakepath__wire__batch__unpack(&allocator, (size_t)(packed.end - packed.at), packed.at);
     if (!m)
         return bad(err, "not a message, or too much of one");
     if (m->session.len != 16 || !m->seq)
@@ -307,18 +397,18 @@ int wp_batch_decode(struct wp_batch *b, const uint8_t *bytes, size_t size, struc
     b->first_object = m->first_object;
     b->first_frame = m->first_frame;
     b->first_stack = m->first_stack;
-    rc = make_room(b, s, m, err);
+    rc = make_room(b, s, m, &parts, err);
     if (!rc)
         rc = decode_strings(b, m, err);
     if (!rc)
         rc = decode_threads(b, m, err);
     if (!rc)
-        rc = decode_sockets(b, m, err);
+        rc = decode_sockets(b, m, parts.sockets, err);
     if (!rc)
         rc = decode_objects(b, m, err);
     if (!rc)
         rc = decode_stacks(b, m, err);
-    if (!rc && events.at)
-        rc = decode_events(b, s, events, err);
+    if (!rc && parts.events.at)
+        rc = decode_events(b, s, parts.events, err);
     return rc;
 }
