@@ -2,6 +2,7 @@
 #include "reporter/findings/cause_case.h"
 
 #include "reporter/findings/cause_holder.h"
+#include "reporter/findings/sync_calls.h"
 
 /* Kinds whose pieces are one a sleep, or one a message. */
 static bool is_counted(enum wp_cause_kind kind)
@@ -44,6 +45,12 @@ struct wp_cause_case wp_cause_case(const struct wp_causes *causes, struct wp_fac
         of.count = is_counted(cause->kind) ? cause->count : wp_cause_wakings(causes, facts, row, false);
         if (cause->kind != WP_CAUSE_KIND_PAUSE && cause->kind != WP_CAUSE_KIND_GARBAGE) /* wherever they are stopped */
             of.threads = wp_cause_threads(causes, facts, cause->sleep);
+    }
+    of.sleeps = of.count;
+    if (cause->kind == WP_CAUSE_KIND_DISK && wp_sync_call_is(of.call, of.call_size)) {
+        uint64_t calls = wp_sync_calls(causes, facts, row);
+        of.is_calls = calls != 0;
+        of.count = calls ? calls : of.count;
     }
     of.mean_ns = of.count ? cause->ns / of.count : 0;
     if (is_held)

@@ -11,8 +11,10 @@ struct wp_cause_case {
     uint32_t row;
     const char *call; /* system call of its sleep, "" none: of call_size bytes */
     size_t call_size;
-    uint64_t count; /* sleeps like its; 0 not known */
-    uint64_t mean_ns;
+    uint64_t sleeps;  /* like its; 0 not known */
+    uint64_t count;   /* the same, or where is_calls the calls that they are in, which may sleep more than once */
+    uint64_t mean_ns; /* of these */
+    bool is_calls;
     struct wp_cause_threads threads;
     uint32_t held;    /* node: what who ends the wait did meanwhile, 0 not known ... */
     uint64_t held_ns; /* ... and how long */

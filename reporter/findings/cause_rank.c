@@ -55,7 +55,7 @@ static uint64_t run_between(const struct wp_cause_case *of)
         ns += flame->cells[i].ns;
         count += flame->cells[i].count;
     }
-    return of->count < count ? (uint64_t)((double)ns * (double)of->count / (double)count) : ns;
+    return of->sleeps < count ? (uint64_t)((double)ns * (double)of->sleeps / (double)count) : ns;
 }
 
 uint64_t wp_cause_rank(const struct wp_cause_case *of)
@@ -66,5 +66,5 @@ uint64_t wp_cause_rank(const struct wp_cause_case *of)
         ns += of->own_ns;
     if (of->cause->kind == WP_CAUSE_KIND_DISK)
         ns += run_in_call(of);
-    return of->count ? ns + run_between(of) : ns;
+    return of->sleeps ? ns + run_between(of) : ns;
 }

@@ -2,6 +2,7 @@
 #include "reporter/findings/pattern_disks.h"
 
 #include "reporter/display/humanize.h"
+#include "reporter/findings/sync_calls.h"
 
 #include <string.h>
 
@@ -12,16 +13,15 @@ static bool is_call(const struct wp_cause_case *of, const char *name)
     return of->call_size == strlen(name) && !strncmp(of->call, name, of->call_size);
 }
 
+/* A call of a large file sleeps many times: where calls are not known, that looks the same. */
 static bool is_sync_each(const struct wp_cause_case *of, struct wp_pattern *pattern)
 {
     struct wp_pool *pool = &of->facts->pool;
-    if (of->cause->kind != WP_CAUSE_KIND_DISK || of->count < LEAST_SYNCS ||
-        (!is_call(of, "fsync") && !is_call(of, "fdatasync") && !is_call(of, "msync") &&
-            !is_call(of, "sync_file_range")))
+    if (of->cause->kind != WP_CAUSE_KIND_DISK || of->count < LEAST_SYNCS || !wp_sync_call_is(of->call, of->call_size))
         return false;
-    pattern->sure = WP_SURETY_LIKELY;
-    pattern->evidence = wp_pool_printf(pool, "%s sleeps in `%.*s`, %s each", wp_human_count(pool, of->count),
-        (int)of->call_size, of->call, wp_human_duration(pool, of->mean_ns));
+    pattern->sure = of->is_calls ? WP_SURETY_LIKELY : WP_SURETY_POSSIBLE;
+    pattern->evidence = wp_pool_printf(pool, "%s %s `%.*s`, %s each", wp_human_count(pool, of->count),
+        of->is_calls ? "calls of" : "sleeps in", (int)of->call_size, of->call, wp_human_duration(pool, of->mean_ns));
     return true;
 }
 

@@ -36,6 +36,7 @@ ZOO = {
     "delayed_ack.c": (["send_request"], {"delayed_ack"}),
     "poll_file.c": (["wait_until_ready"], {"polling"}),
     "fsync_each.c": (["append_record"], {"fsync_per_item"}),
+    "one_fsync.c": (["save_snapshot"], set()),
     "cold_start.c": (["load_table"], {"cold_start"}),
     "retry.c": (["ask_peer"], {"retry_after_timeout"}),
     "one_sleep.c": (["back_off"], set()),

@@ -16,6 +16,9 @@
 #define MS 1000000u
 #define ROWS 4u
 #define MAIN "[app];main;pthread_join@libc.so.6;sleep:futex;[app];worker;"
+#define SYNC "[app];save;fsync@libc.so.6;k:ext4_sync_file;"
+#define FLUSH SYNC "k:blkdev_issue_flush;sleep:fsync;"
+#define PAGES SYNC "k:file_write_and_wait_range;k:folio_wait_writeback;sleep:fsync;"
 #define LOCK "update;pthread_mutex_lock@libc.so.6;sleep:futex table (app);"
 
 struct cell {
@@ -99,15 +102,25 @@ static const struct {
     {{{MAIN "get;pthread_cond_wait@libc.so.6;sleep:futex;[app];produce;make;usleep@libc.so.6;sleep:clock_nanosleep",
          WP_DELIBERATE_SLEEP, 90, 3}},
         "", 0, "sleeps on purpose for 90.0 ms (100 %) in `make`"},
+    {{{FLUSH "io:vda", WP_BLOCKING_IO, 90, 900}, {FLUSH "sched:runnable", WP_SCHEDULER, 2, 300}}, "fsync_per_item",
+        WP_SURETY_LIKELY,
+        "`fsync` in `save`, 300 times. fsync for each item, likely: 300 calls of `fsync`, 300 µs each"},
+    /* A call of a large file waits for its pages one after the other, and once for the disk to have them. */
+    {{{PAGES "io:vda", WP_BLOCKING_IO, 90, 900}, {PAGES "sched:runnable", WP_SCHEDULER, 2, 300},
+         {FLUSH "io:vda", WP_BLOCKING_IO, 1, 3}, {FLUSH "sched:runnable", WP_SCHEDULER, 1, 3}},
+        "", 0, "`fsync` in `save`, 3 times."},
+    {{{PAGES "io:vda", WP_BLOCKING_IO, 90, 900}, {PAGES "sched:runnable", WP_SCHEDULER, 2, 300}}, "fsync_per_item",
+        WP_SURETY_POSSIBLE, "fsync for each item, possible: 300 sleeps in `fsync`, 300 µs each"},
     {{{"[app];save;fsync@libc.so.6;sleep:fsync;io:vda", WP_BLOCKING_IO, 90, 900},
          {"[app];save;fsync@libc.so.6;sleep:fsync;sched:runnable", WP_SCHEDULER, 2, 300}},
-        "fsync_per_item", WP_SURETY_LIKELY, "`fsync` in `save`, 300 times. fsync for each item, likely: 300 sleeps"},
+        "fsync_per_item", WP_SURETY_POSSIBLE,
+        "`fsync` in `save`, 300 times. fsync for each item, possible: 300 sleeps"},
     {{{"[app];save;fsync@libc.so.6;sleep:fsync;io:vda", WP_BLOCKING_IO, 90, 9}}, "", 0, "`fsync` in `save`."},
     /* The kernel's workers do it for who asked. */
     {{{"[app];save;fsync@libc.so.6;sleep:fsync;[kworker/u8:1];sleep:kernel;io:vda", WP_BLOCKING_IO, 50, 90},
          {"[app];save;fsync@libc.so.6;sleep:fsync;[kworker/1:2];sleep:kernel;io:vda", WP_BLOCKING_IO, 40, 90},
          {"[app];save;fsync@libc.so.6;sleep:fsync;sched:runnable", WP_SCHEDULER, 2, 300}},
-        "fsync_per_item", WP_SURETY_LIKELY, "app waits 90.0 ms (97.8 %) for the disk: `fsync` in `save`, 300 times."},
+        "fsync_per_item", WP_SURETY_POSSIBLE, "app waits 90.0 ms (97.8 %) for the disk: `fsync` in `save`, 300 times."},
     {{{"[app];look_up;__glibcxx_rwlock_rdlock;pthread_rwlock_rdlock@libc.so.6;sleep:futex table (app);[app];load",
          WP_UNDERSTOOD_FUNCTIONS, 90, 9}},
         "", 0, "for the read-write lock `table` in `look_up`; in its last holder `load` runs."},
@@ -125,7 +138,7 @@ static const struct {
     {{{"[app]", WP_RUNNING_NOT_SAMPLED, 60, 310},
          {"[app];save;fsync@libc.so.6;sleep:fsync;io:vda", WP_BLOCKING_IO, 40, 900},
          {"[app];save;fsync@libc.so.6;sleep:fsync;sched:runnable", WP_SCHEDULER, 2, 300}},
-        "fsync_per_item", WP_SURETY_LIKELY, "app waits 40.0 ms (39 %) for the disk: `fsync` in `save`"},
+        "fsync_per_item", WP_SURETY_POSSIBLE, "app waits 40.0 ms (39 %) for the disk: `fsync` in `save`"},
     {{{"[app];load;sleep:fault;io:vda", WP_BLOCKING_IO, 90, 9}}, "cold_start", WP_SURETY_LIKELY,
         "a page fault in `load`"},
     {{{"[app];load;sleep:fault file;io:vda", WP_BLOCKING_IO, 90, 9}}, "cold_start", WP_SURETY_LIKELY, "a page fault"},
