@@ -7,6 +7,7 @@
 #include "storage/report/report_read.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static uint32_t style_at(const struct wp_facts *facts, uint32_t node)
 {
@@ -64,8 +65,27 @@ static uint32_t sleep_below(const struct wp_facts *facts, uint32_t node)
     return 0;
 }
 
+/* Whether who sleeps there on a condition has given up the lock of the cause for that. A condition of Java's belongs to
+ * a lock of its own kind: who waits for a monitor's keeps a ReentrantLock. */
+static bool gives_up(const struct wp_facts *facts, const struct wp_cause_fact *cause, uint32_t sleep)
+{
+    bool is_of_monitor = false, is_of_other = false;
+    if (!wp_cause_is_condition(facts, sleep))
+        return false;
+    for (uint32_t at = sleep; at && style_at(facts, at) != WP_STYLE_PROCESS; at = facts->flame.nodes[at].parent) {
+        const char *name = wp_facts_frame_name(facts, facts->flame.nodes[at].frame);
+        if (style_at(facts, at) != WP_STYLE_USER)
+            continue;
+        is_of_monitor |= strstr(name, "ObjectMonitor::wait") || !strcmp(name, "java.lang.Object.wait");
+        is_of_other |= strstr(name, "ConditionObject.await") || strstr(name, "ConditionNode.block");
+    }
+    const char *lock = wp_cause_language_lock(facts, cause->sleep);
+    return !lock || !(strcmp(lock, "monitor") ? is_of_monitor : is_of_other);
+}
+
 uint32_t wp_cause_held_in(const struct wp_causes *causes, const struct wp_facts *facts, uint32_t row, uint64_t *ns)
 {
+    const struct wp_cause_fact *cause = &causes->rows[row];
     struct wp_intmap sums = {0};
     struct {
         uint64_t ns, largest_ns;
@@ -73,6 +93,7 @@ uint32_t wp_cause_held_in(const struct wp_causes *causes, const struct wp_facts 
     } *rows = calloc(facts->flame.cell_count + 1u, sizeof(*rows));
     struct wp_stack_walk walk;
     uint32_t count = 0, best = 0;
+    uint64_t given_up_ns = 0;
     wp_stack_walk_init(&walk, &facts->flame);
     while (rows && wp_stack_walk_next(&walk)) {
         if (causes->cell_cause[walk.cell - facts->flame.cells] != row + 1)
@@ -81,7 +102,13 @@ uint32_t wp_cause_held_in(const struct wp_causes *causes, const struct wp_facts 
         uint32_t top = layer ? top_of_layer(facts, &walk, layer) : 0;
         uint32_t sleep = sleep_below(facts, top), at = 0;
         uint32_t location = top ? causes->locations[top] : 0, callee = location ? top : sleep;
-        if (!callee || wp_cause_is_condition(facts, sleep)) /* who waits on a condition has given up the lock */
+        bool is_nap =
+            walk.cell->category == WP_DELIBERATE_SLEEP && walk.cell->node == sleep; /* some call it a condition */
+        if (callee && !is_nap && gives_up(facts, cause, sleep)) {
+            given_up_ns += walk.cell->ns;
+            continue;
+        }
+        if (!callee)
             continue;
         if (!location && wp_cause_is_idle(facts, sleep)) /* a thread of Go's that nothing is known of */
             continue;
@@ -97,8 +124,10 @@ uint32_t wp_cause_held_in(const struct wp_causes *causes, const struct wp_facts 
         }
         best = rows[at].ns > rows[best].ns ? at : best;
     }
-    uint32_t node = count ? rows[best].node : 0;
-    *ns = count ? rows[best].ns : 0;
+    /* Else another one had it most of the time. */
+    bool is_known = count && (cause->kind != WP_CAUSE_KIND_LOCK || rows[best].ns >= given_up_ns);
+    uint32_t node = is_known ? rows[best].node : 0;
+    *ns = is_known ? rows[best].ns : 0;
     wp_stack_walk_fini(&walk);
     wp_intmap_fini(&sums);
     free(rows);

@@ -92,6 +92,11 @@ static bool is_held_across(const struct wp_cause_case *of, struct wp_pattern *pa
         ? WP_SURETY_POSSIBLE /* another one may have it, too */
         : is_mostly ? WP_SURETY_CERTAIN
                     : WP_SURETY_LIKELY;
+    struct wp_code_location location = wp_code_location_at(of->facts, of->causes->locations, of->held);
+    if (size == 5 && !strncmp(call, "futex", 5) && location.call) { /* which says nothing of what it waits for */
+        call = wp_pool_clip(&of->facts->pool, location.call, 80);
+        size = strlen(call);
+    }
     pattern->evidence = wp_pool_printf(&of->facts->pool, "for %s of the wait its holder sleeps in `%.*s`",
         wp_human_share(&of->facts->pool, of->held_ns, of->cause->ns), (int)size, call);
     return true;

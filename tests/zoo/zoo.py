@@ -80,6 +80,7 @@ ZOO = {
     "fifo.sh": (["for sleep,|answers"], set()),
     "slow_wait.sh": (["for sleep,"], set()),
     "sqlite_commits.py": (["orders.db", "add_order"], {"fsync_per_item"}),
+    "LockChild.java": (["`ReentrantLock` in `LockChild.lookUp`", "waitFor"], {"lock_held_across_io"}),
     "LockForce.java": (["appendEntry"], {"lock_held_across_io"}),
     "n_plus_one_redis.js": (["redis", "tcp 127.0.0.1:7391"], {"n_plus_one"}),
     "n_plus_one_pg.py": (["postgres", "load_item"], {"n_plus_one"}),

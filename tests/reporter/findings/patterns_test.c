@@ -19,6 +19,8 @@
 #define SYNC "[app];save;fsync@libc.so.6;k:ext4_sync_file;"
 #define FLUSH SYNC "k:blkdev_issue_flush;sleep:fsync;"
 #define PAGES SYNC "k:file_write_and_wait_range;k:folio_wait_writeback;sleep:fsync;"
+#define LOCKED                                                                                                         \
+    "[java];Shop.order;java.util.concurrent.locks.ReentrantLock.lock;pthread_cond_wait@libc.so.6;sleep:futex;[java];"
 #define LOCK "update;pthread_mutex_lock@libc.so.6;sleep:futex table (app);"
 
 struct cell {
@@ -204,6 +206,19 @@ static const struct {
        "Report.render",
          WP_UNDERSTOOD_FUNCTIONS, 90, 3}},
         "", 0, "for a `ReentrantLock` in `Shop.order`; it is held while `Report.render` runs."},
+    /* Who waits for a monitor keeps another lock; who waits for a condition of the lock's own has given it up, and what
+     * it does for a moment beside that is not what the others wait for. */
+    {{{LOCKED "Shop.load;java.lang.ProcessImpl.waitFor;java.lang.Object.wait;ObjectMonitor::wait@libjvm.so;"
+              "pthread_cond_wait@libc.so.6;sleep:futex;[reaper];sleep:wait4;[sleep];sleep:clock_nanosleep",
+          WP_DELIBERATE_SLEEP, 80, 3},
+         {LOCKED "Shop.load;java.lang.ProcessBuilder.start", WP_UNDERSTOOD_FUNCTIONS, 10, 3}},
+        "lock_held_across_io", WP_SURETY_CERTAIN,
+        "it is held during `java.lang.ProcessImpl.waitFor` in `Shop.load`. Lock held across I/O, certain: for 89 %"},
+    {{{LOCKED "Shop.take;java.util.concurrent.locks.AbstractQueuedSynchronizer$ConditionObject.await;Parker::park@"
+              "libjvm.so;pthread_cond_wait@libc.so.6;sleep:futex;[java];Shop.put",
+          WP_UNDERSTOOD_FUNCTIONS, 80, 3},
+         {LOCKED "Shop.load;java.lang.ProcessBuilder.start", WP_UNDERSTOOD_FUNCTIONS, 10, 3}},
+        "", 0, "java waits 90.0 ms (100 %) for a `ReentrantLock` in `Shop.order`."},
     {{{"[app];build;gc_collect_main@python3.11", WP_UNDERSTOOD_FUNCTIONS, 90, 30}}, "garbage_collection",
         WP_SURETY_CERTAIN, "app collects garbage for 90.0 ms (100 %) in `build`."},
     {{{"[ruby];build@shop.rb;start@<internal:gc>;rb_gc_mark@libruby-3.1.so", WP_UNDERSTOOD_FUNCTIONS, 90, 30}},
