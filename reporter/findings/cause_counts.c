@@ -175,6 +175,10 @@ struct wp_cause_threads wp_cause_threads(const struct wp_causes *causes, struct 
     const struct wp_trace *trace = facts->by_threads;
     struct wp_cause_threads threads = {0};
     uint32_t location = location_frame(causes, facts, sleep);
+    const char *call;
+    size_t size = wp_cause_call(facts, sleep, &call);
+    if (!location && !call[size]) /* a call that any thread may sleep in, for anything */
+        return threads;
     struct on_path *on = trace ? calloc(trace->node_count + 1u, sizeof(*on)) : NULL;
     uint8_t *is_counted = trace ? calloc(trace->path_count + 1u, 1) : NULL;
     if (on && is_counted) {

@@ -16,7 +16,8 @@ uint64_t wp_cause_wakings(const struct wp_causes *causes, struct wp_facts *facts
  * well.
  */
 uint64_t wp_cause_woken_together(const struct wp_causes *causes, const struct wp_facts *facts, uint32_t row);
-/* Threads of interest that slept so, of those kept event by event in the view by threads (facts->by_threads). */
+/* Threads of interest that slept so, of those kept event by event in the view by threads (facts->by_threads): at that
+ * place of the program or, where it has none, for the lock, file or connection that the sleep names. */
 struct wp_cause_threads wp_cause_threads(const struct wp_causes *causes, struct wp_facts *facts, uint32_t sleep);
 /* Different connections that this place of the program sleeps on, in one recording. */
 uint32_t wp_cause_peers(const struct wp_causes *causes, struct wp_facts *facts, uint32_t sleep);

@@ -344,11 +344,10 @@ static void each_by_its_rule(void **state)
     }
 }
 
-/* Two threads of one role sleep on the lock, a third on another one. */
+/* Two threads of one role sleep on the lock, a third for something that has no name. */
 static struct wp_trace *made_threads(void)
 {
-    static const char *const sleeps[] = {
-        "sleep:futex table (app)", "sleep:futex table (app)", "sleep:futex other (app)"};
+    static const char *const sleeps[] = {"sleep:futex table (app)", "sleep:futex table (app)", "sleep:futex"};
     struct wp_trace *trace = wp_trace_create();
     for (uint32_t i = 0; i < 3; i++) {
         uint32_t node = 0;
@@ -379,6 +378,16 @@ static void threads_are_counted_in_the_window(void **state)
     assert_int_equal(facts.findings[0].threads, 2);
     assert_non_null(strstr(facts.findings[0].sentence, "in `update`, in 2 threads of `worker`"));
     wp_facts_fini(&facts);
+    /* Where the place is not known, the lock's name tells; any thread may sleep in a call. */
+    static const char *const stacks[] = {"[app];sleep:futex table (app)", "[app];usleep@libc.so.6;sleep:futex"};
+    for (size_t i = 0; i < 2; i++) {
+        report = wp_report_create();
+        wp_report_add(report, sample_node(report, stacks[i]), i ? WP_DELIBERATE_SLEEP : WP_OTHER_PATH, 90 * MS, 9);
+        assert_int_equal(wp_facts_build(&facts, "v1", "main", report, made_threads(), NULL), 0);
+        assert_int_equal(facts.findings[0].threads, i ? 0 : 2);
+        assert_int_equal(strstr(facts.findings[0].sentence, "in 2 threads") != NULL, !i);
+        wp_facts_fini(&facts);
+    }
 }
 
 /* Neither a herd nor a convoy, however often they meet. */
