@@ -2,6 +2,7 @@
 #include "reporter/findings/cause_case.h"
 
 #include "reporter/findings/cause_holder.h"
+#include "reporter/findings/cause_lock.h"
 #include "reporter/findings/sync_calls.h"
 
 /* Kinds whose pieces are one a sleep, or one a message. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/findings/cause_counts.h"
 
+#include "reporter/findings/cause_lock.h"
+
 #include "storage/report/report_read.h"
 
 #include <stdlib.h>

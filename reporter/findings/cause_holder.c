@@ -3,6 +3,7 @@
 
 #include "common/intmap.h"
 #include "reporter/facts/frame_table.h"
+#include "reporter/findings/cause_lock.h"
 #include "reporter/findings/pauses.h"
 #include "storage/report/report_read.h"
 
@@ -14,12 +15,15 @@ static uint32_t style_at(const struct wp_facts *facts, uint32_t node)
     return node ? wp_facts_frame_style(facts, facts->flame.nodes[node].frame) : 0;
 }
 
-/* Waits without a name of what they are for all look the same. */
+/* Waits without a name of what they are for look the same if they are of one kind. */
 static bool is_same_wait(const struct wp_facts *facts, const struct wp_cause_fact *cause, uint32_t node)
 {
     const char *lock;
-    return facts->flame.nodes[node].frame == facts->flame.nodes[cause->sleep].frame &&
-        (cause->kind != WP_CAUSE_KIND_LOCK || wp_cause_is_lock(facts, node, &lock));
+    if (facts->flame.nodes[node].frame != facts->flame.nodes[cause->sleep].frame)
+        return false;
+    return cause->kind == WP_CAUSE_KIND_LOCK
+        ? wp_cause_is_lock(facts, node, &lock)
+        : wp_cause_lock_call(facts, node) == wp_cause_lock_call(facts, cause->sleep);
 }
 
 /* The process node of the first layer above the topmost wait for that lock; 0: none is known. */

@@ -5,6 +5,7 @@
 #include "reporter/display/humanize.h"
 #include "reporter/facts/stack_text.h"
 #include "reporter/findings/cause_holder.h"
+#include "reporter/findings/cause_lock.h"
 #include "reporter/findings/pauses.h"
 #include "storage/report/report_read.h"
 
@@ -224,7 +225,7 @@ static const char *pool_sentence(const struct text *t)
     const struct wp_cause_fact *cause = t->of->cause;
     return wp_pool_printf(t->pool, "%s waits %s%s%s, until a thread of the same role goes on%s.", who_text(t, cause),
         amount_text(t, cause->ns), location_text(t, cause->sleep), often_text(t),
-        meanwhile_text(t, "meanwhile", "meanwhile", "that one is during"));
+        meanwhile_text(t, "meanwhile", "meanwhile", "that one is meanwhile in"));
 }
 
 /* The process whose layer the waiting one's stands below. */

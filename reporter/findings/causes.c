@@ -3,6 +3,7 @@
 
 #include "common/intmap.h"
 #include "common/lock_call.h"
+#include "reporter/findings/cause_lock.h"
 #include "reporter/findings/garbage.h"
 #include "reporter/findings/pauses.h"
 #include "storage/report/report_read.h"
@@ -21,131 +22,6 @@ static uint32_t style_at(const struct wp_facts *facts, uint32_t node)
     return node ? wp_facts_frame_style(facts, facts->flame.nodes[node].frame) : 0;
 }
 
-static bool is_own_function(const struct wp_facts *facts, uint32_t node)
-{
-    uint32_t count, frame = facts->flame.nodes[node].frame;
-    const struct wp_frame_info *frames = wp_report_frames(facts->report, &count);
-    return frame < count &&
-        wp_code_location_rank(frames[frame].style, wp_report_text(facts->report, frames[frame].name),
-            wp_report_text(facts->report, frames[frame].object)) == 3;
-}
-
-/* --- locks --- */
-
-size_t wp_cause_call(const struct wp_facts *facts, uint32_t sleep, const char **call)
-{
-    const char *text = name_at(facts, sleep);
-    *call = "";
-    if (style_at(facts, sleep) != WP_STYLE_SLEEP || strncmp(text, "sleep:", 6))
-        return 0;
-    *call = text + 6;
-    return strcspn(*call, " ");
-}
-
-static bool is_futex(const struct wp_facts *facts, uint32_t sleep)
-{
-    const char *call;
-    return wp_cause_call(facts, sleep, &call) == 5 && !strncmp(call, "futex", 5);
-}
-
-/* What the threads library's call around a futex says of it; *language: what a language calls the lock, or NULL. A
- * thread of Go's sleeps for all it waits for in one function, whose goroutine's own functions say what for. */
-static enum wp_lock_call look_at_futex(const struct wp_facts *facts, uint32_t sleep, const char **language)
-{
-    enum wp_lock_call found = WP_LOCK_CALL_UNKNOWN;
-    bool is_go = false;
-    *language = NULL;
-    for (uint32_t at = is_futex(facts, sleep) ? facts->flame.nodes[sleep].parent : 0;
-         at && style_at(facts, at) != WP_STYLE_PROCESS; at = facts->flame.nodes[at].parent) {
-        if (style_at(facts, at) != WP_STYLE_USER)
-            continue;
-        if (found && is_own_function(facts, at)) /* what it does meanwhile is no part of the call */
-            break;
-        bool is_known = wp_lock_call_add(&found, name_at(facts, at));
-        *language = wp_lock_call_taken(found, name_at(facts, at));
-        is_go = is_go || !strcmp(name_at(facts, at), "runtime.notesleep");
-        if (is_go && !*language)
-            found = WP_LOCK_CALL_PARKED;
-        else if (is_known)
-            return found;
-    }
-    *language = NULL;
-    return is_go ? WP_LOCK_CALL_OTHER : found;
-}
-
-static enum wp_lock_call futex_call(const struct wp_facts *facts, uint32_t sleep)
-{
-    const char *language;
-    return look_at_futex(facts, sleep, &language);
-}
-
-const char *wp_cause_language_lock(const struct wp_facts *facts, uint32_t sleep)
-{
-    const char *lock, *language;
-    if (wp_cause_is_lock(facts, sleep, &lock) && wp_lock_is_gil(lock))
-        return WP_LOCK_GIL;
-    look_at_futex(facts, sleep, &language);
-    return language;
-}
-
-bool wp_cause_is_lock(const struct wp_facts *facts, uint32_t sleep, const char **name)
-{
-    const char *call;
-    size_t size = wp_cause_call(facts, sleep, &call);
-    *name = size && call[size] ? call + size + 1 : "";
-    if (!strncmp(*name, WP_KERNEL_LOCK, strlen(WP_KERNEL_LOCK)))
-        return true;
-    if (size == 5 && (!strncmp(call, "flock", 5) || !strncmp(call, "fcntl", 5)))
-        return true;
-    if (size != 5 || strncmp(call, "futex", 5))
-        return false;
-    if (!strncmp(*name, "runtime.", 8)) /* a word of Go's scheduler, which is no lock of the program's */
-        *name = "";
-    if (wp_lock_is_gil(*name)) /* a condition, by which the interpreter makes threads take turns */
-        return true;
-    enum wp_lock_call kind = futex_call(facts, sleep);
-    return wp_lock_call_is_held(kind) || ((kind == WP_LOCK_CALL_UNKNOWN || kind == WP_LOCK_CALL_SEMAPHORE) && **name);
-}
-
-bool wp_cause_is_rwlock(const struct wp_facts *facts, uint32_t sleep)
-{
-    return futex_call(facts, sleep) == WP_LOCK_CALL_RWLOCK;
-}
-
-bool wp_cause_is_semaphore(const struct wp_facts *facts, uint32_t sleep)
-{
-    return futex_call(facts, sleep) == WP_LOCK_CALL_SEMAPHORE;
-}
-
-bool wp_cause_is_condition(const struct wp_facts *facts, uint32_t sleep)
-{
-    return wp_lock_call_is_condition(futex_call(facts, sleep));
-}
-
-bool wp_cause_is_idle(const struct wp_facts *facts, uint32_t sleep)
-{
-    return futex_call(facts, sleep) == WP_LOCK_CALL_OTHER;
-}
-
-static bool is_condition_call(const char *function)
-{
-    enum wp_lock_call call = WP_LOCK_CALL_UNKNOWN;
-    wp_lock_call_add(&call, function);
-    return call == WP_LOCK_CALL_CONDITION;
-}
-
-bool wp_cause_is_after_condition(const struct wp_facts *facts, uint32_t sleep)
-{
-    const char *lock;
-    if (!wp_cause_is_lock(facts, sleep, &lock))
-        return false;
-    for (uint32_t at = facts->flame.nodes[sleep].parent; at && style_at(facts, at) != WP_STYLE_PROCESS;
-         at = facts->flame.nodes[at].parent)
-        if (style_at(facts, at) == WP_STYLE_USER && is_condition_call(name_at(facts, at)))
-            return true;
-    return false;
-}
-
 /* --- what causes a cell's time --- */
 
 /* Of a node: where its pseudo-stack begins, its layer, and the sleeps that decide; 0 none. */
@@ -161,10 +37,11 @@ struct on_stack {
     uint32_t garbage; /* of its layer, what collects garbage */
     uint32_t stopper; /* of its layer, the runtime's function that stops the thread */
     uint32_t pause;   /* the outermost sleep of all layers in which a runtime has stopped its thread */
-    uint32_t role;    /* frame of the layer's outermost function of the program; 0 none yet */
+    uint32_t role;    /* frame of the layer's outermost function of the program but where all begins; 0 none yet */
     uint32_t below;   /* the sleep that the layer stands on, and that one's role */
     uint32_t below_role;
     uint32_t token;  /* ... if it reads what a thread of the same process writes into a pipe */
+    bool has_own;    /* its layer has a function of the program */
     bool is_worker;  /* its layer is a kernel thread's, which works for the sleep below */
     bool is_runtime; /* its layer's thread works for its runtime alone, which does not stop it */
     bool is_monitor; /* ... and naps between two looks at it */
@@ -251,8 +128,8 @@ static bool is_stopped(const struct wp_facts *facts, const struct on_stack *at, 
 {
     const char *lock;
     bool is_known =
-        by ? at->role && wp_pause_is_thread(facts, by) && !nodes_differ(facts, at->process, by) : at->stopper;
-    return is_known && !at->is_runtime && is_futex(facts, sleep) && !wp_cause_is_lock(facts, sleep, &lock);
+        by ? at->has_own && wp_pause_is_thread(facts, by) && !nodes_differ(facts, at->process, by) : at->stopper;
+    return is_known && !at->is_runtime && wp_cause_is_futex(facts, sleep) && !wp_cause_is_lock(facts, sleep, &lock);
 }
 
 /* A layer begins. On a message it is a process that was asked. */
@@ -273,15 +150,29 @@ static void look_process(struct on_stack *at, const struct wp_facts *facts, uint
     at->below = is_other ? 0 : at->sleep;
     at->below_role = at->role;
     at->role = at->sleep = at->stopper = 0;
+    at->has_own = false;
     at->garbage = wp_garbage_is_thread(facts, node) ? node : 0;
     at->collects = at->collects || at->garbage;
     at->is_runtime = at->garbage || wp_pause_is_thread(facts, node);
     at->is_monitor = false;
 }
 
+/* Where each program of a language begins, whatever it does: a process that is forked there has it, too. */
+static bool is_entry(const char *function)
+{
+    static const char *const names[] = {"main", "<main>", "<module>", "{main}", "<top (required)>"};
+    size_t size = strlen(function);
+    if (!strncmp(function, "py::<module>:", 13))
+        return true;
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+        if (!strcmp(function, names[i]))
+            return true;
+    return size > 5 && (!strcmp(function + size - 5, ".main") || !strcmp(function + size - 5, ":main"));
+}
+
 static void look_function(struct on_stack *at, const struct wp_facts *facts, uint32_t node)
 {
-    bool is_collector = wp_garbage_is_function(facts, node), is_own = is_own_function(facts, node);
+    bool is_collector = wp_garbage_is_function(facts, node), is_own = wp_cause_is_own_function(facts, node);
     if (!at->garbage && is_collector)
         at->garbage = node;
     at->collects = at->collects || is_collector;
@@ -290,11 +181,12 @@ static void look_function(struct on_stack *at, const struct wp_facts *facts, uin
         at->stopper = 0; /* the program's own work, as in a finalizer */
     else if (!at->stopper && (is_collector || wp_pause_words(facts, node)))
         at->stopper = node;
-    if (at->role || !is_own)
+    at->has_own = at->has_own || is_own;
+    if (at->role || !is_own || is_entry(name_at(facts, node)))
         return;
     at->role = facts->flame.nodes[node].frame;
     enum wp_lock_call kind =
-        at->below && at->below_role == at->role ? futex_call(facts, at->below) : WP_LOCK_CALL_UNKNOWN;
+        at->below && at->below_role == at->role ? wp_cause_lock_call(facts, at->below) : WP_LOCK_CALL_UNKNOWN;
     if (!at->pool && (wp_lock_call_is_condition(kind) || kind == WP_LOCK_CALL_SEMAPHORE || kind == WP_LOCK_CALL_PARKED))
         at->pool = at->below;
     if (!at->pool && at->token && at->below_role == at->role)
@@ -333,7 +225,7 @@ static void look_at_node(struct on_stack *on, const struct wp_facts *facts, uint
         at->first = at->first ? at->first : node;
         if (!at->lock && wp_cause_is_lock(facts, node, &lock) &&
             (*lock || at->below ||
-                futex_call(facts, node) != WP_LOCK_CALL_INTERPRETER)) /* else it may wait for a thread's end */
+                wp_cause_lock_call(facts, node) != WP_LOCK_CALL_INTERPRETER)) /* else it may wait for a thread's end */
             at->lock = node;
         if (!at->pause && is_stopped(facts, at, node, 0))
             at->pause = node;

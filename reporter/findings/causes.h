@@ -54,22 +54,5 @@ struct wp_causes {
 void wp_causes_build(struct wp_causes *causes, struct wp_facts *facts);
 /* Whether the process of interest itself sleeps there, whatever its thread is called. */
 bool wp_cause_is_own(const struct wp_facts *facts, const struct wp_cause_fact *cause);
-/* Whether this node sleeps for a lock; *name of it, "" when it has none. */
-bool wp_cause_is_lock(const struct wp_facts *facts, uint32_t sleep, const char **name);
-/* What a language calls the lock that this node sleeps for: "GIL", "monitor"; NULL: it is none of a language's. */
-const char *wp_cause_language_lock(const struct wp_facts *facts, uint32_t sleep);
-/* The system call of a sleep's frame, "recvfrom" of "sleep:recvfrom tcp 10.0.0.7:5432": its length; 0 it is no sleep.
- */
-size_t wp_cause_call(const struct wp_facts *facts, uint32_t sleep, const char **call);
-/* Whether it is a call on a read-write lock of the threads library. */
-bool wp_cause_is_rwlock(const struct wp_facts *facts, uint32_t sleep);
-/* Whether it waits for a semaphore of the program's. */
-bool wp_cause_is_semaphore(const struct wp_facts *facts, uint32_t sleep);
-/* Whether it waits for the lock of a condition that it was woken on. */
-bool wp_cause_is_after_condition(const struct wp_facts *facts, uint32_t sleep);
-/* Whether it waits on a futex for nothing that somebody has or signals: a thread's end, a barrier, work. */
-bool wp_cause_is_idle(const struct wp_facts *facts, uint32_t sleep);
-/* Whether it waits on a condition. */
-bool wp_cause_is_condition(const struct wp_facts *facts, uint32_t sleep);
 
 #endif

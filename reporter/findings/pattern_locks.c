@@ -3,6 +3,7 @@
 
 #include "common/lock_call.h"
 #include "reporter/display/humanize.h"
+#include "reporter/findings/cause_lock.h"
 
 #include <string.h>
 

@@ -2,6 +2,7 @@
 #include "reporter/findings/sync_calls.h"
 
 #include "common/intmap.h"
+#include "reporter/findings/cause_lock.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -113,6 +113,7 @@ ZOO = {
     "ParkPoll.java": (["awaitJob"], {"polling"}),
     "lock_lookup.rs": (["look_up"], {"lock_held_across_io"}),
     "retry_asyncio.py": (["tcp 127.0.0.1:7471"], {"retry_after_timeout"}),
+    "bounded_queue.py": (["store_item"], {"polling"}),
     "process_lock.py": (["in `append_entry`", "`fsync`"], {"lock_held_across_io", "pool_too_small", "fsync_per_item"}),
 }
 INTERPRETERS = {".py": "/usr/bin/python3", ".sh": "/bin/bash", ".js": "node", ".pl": "perl", ".rb": "ruby", ".php": "php"}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_REPORTER_FINDINGS_CAUSE_LOCK_H
+#define WP_REPORTER_FINDINGS_CAUSE_LOCK_H
+/* What a sleep is for: its system call, and of a futex whether that is a lock, a condition or a semaphore. */
+#include "common/lock_call.h"
+#include "reporter/facts/code_location.h"
+
+#include <stdbool.h>
+
+/* Whether the function at that node is the program's own. */
+bool wp_cause_is_own_function(const struct wp_facts *facts, uint32_t node);
+/* Whether this node sleeps for a lock; *name of it, "" when it has none. */
+bool wp_cause_is_lock(const struct wp_facts *facts, uint32_t sleep, const char **name);
+/* What a language calls the lock that this node sleeps for: "GIL", "monitor"; NULL: it is none of a language's. */
+const char *wp_cause_language_lock(const struct wp_facts *facts, uint32_t sleep);
+/* The system call of a sleep's frame, "recvfrom" of "sleep:recvfrom tcp 10.0.0.7:5432": its length; 0 it is no sleep.
+ */
+size_t wp_cause_call(const struct wp_facts *facts, uint32_t sleep, const char **call);
+/* Whether it is a call on a read-write lock of the threads library. */
+bool wp_cause_is_rwlock(const struct wp_facts *facts, uint32_t sleep);
+/* Whether it waits for a semaphore of the program's. */
+bool wp_cause_is_semaphore(const struct wp_facts *facts, uint32_t sleep);
+/* Whether it waits for the lock of a condition that it was woken on. */
+bool wp_cause_is_after_condition(const struct wp_facts *facts, uint32_t sleep);
+/* Whether it waits on a futex for nothing that somebody has or signals: a thread's end, a barrier, work. */
+bool wp_cause_is_idle(const struct wp_facts *facts, uint32_t sleep);
+/* Whether it waits on a condition. */
+bool wp_cause_is_condition(const struct wp_facts *facts, uint32_t sleep);
+/* Whether it sleeps on a futex, for whatever. */
+bool wp_cause_is_futex(const struct wp_facts *facts, uint32_t sleep);
+/* What the threads library's call around a futex makes the thread wait for. */
+enum wp_lock_call wp_cause_lock_call(const struct wp_facts *facts, uint32_t sleep);
+
+#endif

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What findings say of threads, by the window that is kept event by event: how many there are, herds, deadlocks. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "reporter/findings/findings.h"
+#include "reporter/load/facts_read.h"
+#include "storage/report/report.h"
+#include "tests/reporter/sample.h"
+
+#define MS 1000000u
+#define LOCK "update;pthread_mutex_lock@libc.so.6;sleep:futex table (app);"
+
+/* Two threads of one role sleep on the lock, a third for something that has no name. */
+static struct wp_trace *made_threads(void)
+{
+    static const char *const sleeps[] = {"sleep:futex table (app)", "sleep:futex table (app)", "sleep:futex"};
+    struct wp_trace *trace = wp_trace_create();
+    for (uint32_t i = 0; i < 3; i++) {
+        uint32_t node = 0;
+        const struct {
+            enum wp_frame_style style;
+            const char *name, *object;
+        } frames[] = {{WP_STYLE_PROCESS, "[app]", ""}, {WP_STYLE_USER, "worker", "/srv/app"},
+            {WP_STYLE_USER, "update", "/srv/app"}, {WP_STYLE_SLEEP, sleeps[i], ""}};
+        for (size_t at = 0; at < 4; at++)
+            node = wp_trace_child(
+                trace, node, wp_trace_frame(trace, frames[at].style, frames[at].name, frames[at].object));
+        assert_int_equal(wp_trace_add_path(trace, &(struct wp_trace_path){.thread = 0, .is_base = 1}), 0);
+        for (unsigned piece = 0; piece < 2; piece++)
+            assert_int_equal(wp_trace_add_piece(trace, &(struct wp_trace_piece){i, node, piece, 1, WP_OTHER_PATH}), 0);
+    }
+    return trace;
+}
+
+static void threads_are_counted_in_the_window(void **state)
+{
+    struct wp_report *report = wp_report_create();
+    struct wp_facts facts;
+    (void)state;
+    wp_report_add(report,
+        sample_node(report, "[app];worker;update;pthread_mutex_lock@libc.so.6;sleep:futex table (app)"), WP_OTHER_PATH,
+        90 * MS, 9);
+    assert_int_equal(wp_facts_build(&facts, "v1", "main", report, made_threads(), NULL), 0);
+    assert_int_equal(facts.findings[0].threads, 2);
+    assert_non_null(strstr(facts.findings[0].sentence, "in `update`, in 2 threads of `worker`"));
+    wp_facts_fini(&facts);
+    /* Where the place is not known, the lock's name tells; any thread may sleep in a call. */
+    static const char *const stacks[] = {"[app];sleep:futex table (app)", "[app];usleep@libc.so.6;sleep:futex"};
+    for (size_t i = 0; i < 2; i++) {
+        report = wp_report_create();
+        wp_report_add(report, sample_node(report, stacks[i]), i ? WP_DELIBERATE_SLEEP : WP_OTHER_PATH, 90 * MS, 9);
+        assert_int_equal(wp_facts_build(&facts, "v1", "main", report, made_threads(), NULL), 0);
+        assert_int_equal(facts.findings[0].threads, i ? 0 : 2);
+        assert_int_equal(strstr(facts.findings[0].sentence, "in 2 threads") != NULL, !i);
+        wp_facts_fini(&facts);
+    }
+}
+
+/* Neither a herd nor a convoy, however often they meet. */
+static void two_threads_are_no_crowd(void **state)
+{
+    struct wp_report *report = wp_report_create();
+    struct wp_facts facts;
+    (void)state;
+    wp_report_add(report,
+        sample_node(report,
+            "[app];worker;" LOCK "[app];worker;take;pthread_cond_wait@libc.so.6;__pthread_mutex_cond_lock@libc.so.6;"
+            "sleep:futex table (app);[app];worker;take;look"),
+        WP_UNDERSTOOD_FUNCTIONS, 90 * MS, 400);
+    wp_report_add(report, sample_node(report, "[app];worker;" LOCK "sched:runnable"), WP_SCHEDULER, 2 * MS, 200);
+    assert_int_equal(wp_facts_build(&facts, "v1", "main", report, made_threads(), NULL), 0);
+    assert_int_equal(facts.findings[0].threads, 2);
+    assert_non_null(strstr(facts.findings[0].sentence, "200 times"));
+    assert_null(facts.findings[0].pattern.key);
+    wp_facts_fini(&facts);
+}
+
+/* A thread each that waits for a lock to the end, at that place. */
+static struct wp_trace *stuck_threads(const char *const *places, uint64_t from_ms)
+{
+    struct wp_trace *trace = wp_trace_create();
+    for (uint32_t i = 0; i < 2; i++) {
+        uint32_t node = 0;
+        const struct {
+            enum wp_frame_style style;
+            const char *name, *object;
+        } frames[] = {{WP_STYLE_PROCESS, "[java]", ""}, {WP_STYLE_USER, places[i], "Ledger.java"},
+            {WP_STYLE_USER, "ObjectMonitor::enter", "libjvm.so"}, {WP_STYLE_USER, "pthread_cond_wait", "libc.so.6"},
+            {WP_STYLE_SLEEP, "sleep:futex", ""}};
+        for (size_t at = 0; at < 5; at++)
+            node = wp_trace_child(
+                trace, node, wp_trace_frame(trace, frames[at].style, frames[at].name, frames[at].object));
+        assert_int_equal(wp_trace_add_path(trace, &(struct wp_trace_path){.thread = 0, .is_base = 1}), 0);
+        struct wp_trace_piece piece = {i, node, from_ms * MS, (4000 - from_ms) * (uint64_t)MS, WP_OTHER_PATH};
+        assert_int_equal(wp_trace_add_piece(trace, &piece), 0);
+    }
+    trace->length_ns = 4000 * (uint64_t)MS;
+    return trace;
+}
+
+/* Locks of languages do not say who holds them. A pool's threads wait at one place, and others not as long. */
+static void threads_may_be_stuck(void **state)
+{
+    static const struct {
+        const char *places[2];
+        uint64_t from_ms;
+    } cases[] = {{{"transfer", "report"}, 100}, {{"take", "take"}, 100}, {{"transfer", "report"}, 3500}};
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        struct wp_report *report = wp_report_create();
+        struct wp_facts facts;
+        wp_report_add(
+            report, sample_node(report, "[java];main;join;sleep:futex"), WP_DELIBERATE_SLEEP, 4000 * (uint64_t)MS, 1);
+        assert_int_equal(
+            wp_facts_build(&facts, "v1", "main", report, stuck_threads(cases[i].places, cases[i].from_ms), NULL), 0);
+        bool is_told = strstr(facts.findings[0].sentence, "2 threads of java wait for locks that nobody releases") &&
+            strstr(facts.findings[0].sentence, "`transfer` (Ledger.java) 3.90 s, `report` (Ledger.java) 3.90 s");
+        assert_int_equal(is_told, !i);
+        wp_facts_fini(&facts);
+    }
+}
+
+/* Tokens in a pipe go from thread to thread; what a shell reads its own child has printed. */
+static void a_pool_has_threads(void **state)
+{
+    (void)state;
+    for (uint32_t threads = 1; threads <= 2; threads++) {
+        struct wp_report *report = wp_report_create();
+        struct wp_trace *trace = wp_trace_create();
+        struct wp_facts facts;
+        wp_report_add(report,
+            sample_node(
+                report, "[app];work;take;read@libc.so.6;sleep:read pipe;[app];work;run;wait4@libc.so.6;sleep:wait4"),
+            WP_DELIBERATE_SLEEP, 90 * MS, 9);
+        for (uint32_t i = 0; i < 2; i++)
+            assert_int_equal(wp_trace_add_thread(trace,
+                                 &(struct wp_trace_thread){.comm = wp_trace_string(trace, "app"),
+                                     .pid = threads == 2 ? 7 : 7 + i,
+                                     .tid = 7 + i,
+                                     .is_base = threads == 2 || !i}),
+                0);
+        assert_int_equal(wp_facts_build(&facts, "v1", "main", report, trace, NULL), 0);
+        const char *key = facts.findings[0].pattern.key;
+        assert_int_equal(key && !strcmp(key, "pool_too_small"), threads == 2);
+        wp_facts_fini(&facts);
+    }
+}
+
+/* Threads of a server beside the one that asks. */
+static struct wp_trace *made_servers(uint32_t count)
+{
+    struct wp_trace *trace = wp_trace_create();
+    for (uint32_t i = 0; i <= count; i++)
+        assert_int_equal(wp_trace_add_thread(trace,
+                             &(struct wp_trace_thread){
+                                 .comm = wp_trace_string(trace, i ? "web" : "app"), .tid = i + 1, .is_base = !i}),
+            0);
+    return trace;
+}
+
+/* Each answer sets many going, who are not waited for; a helper that each sets going is no herd, and few threads that
+ * run often are none. */
+static void a_herd_is_set_going(void **state)
+{
+    static const struct {
+        uint64_t runs;
+        uint32_t servers; /* 0: no window was kept */
+        bool is_herd;
+    } cases[] = {{2000, 0, true}, {200, 0, false}, {2000, 18, true}, {2000, 10, false}, {600, 5, false}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct wp_report *report = wp_report_create(), *work = wp_report_detached_add(report);
+        struct wp_facts facts;
+        wp_report_add(
+            report, sample_node(report, "[app];ask;sched:preempted;sched:behind [web]"), WP_INVOLUNTARY, 300 * MS, 10);
+        wp_report_add(report, sample_node(report, "[app];ask;sleep:read tcp 10.0.0.7:80;sched:runnable"), WP_SCHEDULER,
+            100 * MS, 100);
+        uint32_t at = sample_node(work, "[app];ask");
+        at = wp_report_child(work, at, wp_report_frame(work, WP_STYLE_WAIT, "starts:waking", ""));
+        at = wp_report_child(work, at, wp_report_frame(work, WP_STYLE_PROCESS, "[web]", ""));
+        at = wp_report_child(work, at, wp_report_frame(work, WP_STYLE_USER, "wait_connection", "web"));
+        wp_report_add(work, at, WP_RUNNING_NOT_SAMPLED, 700 * MS, cases[i].runs);
+        assert_int_equal(wp_facts_build(&facts, "v1", "main", report,
+                             cases[i].servers ? made_servers(cases[i].servers) : NULL, NULL),
+            0);
+        const char *key = facts.findings[0].pattern.key;
+        assert_int_equal(key && !strcmp(key, "thundering_herd"), cases[i].is_herd);
+        assert_int_equal(
+            strstr(facts.findings[0].sentence, "20 times, in `wait_connection`") != NULL, cases[i].is_herd);
+        wp_facts_fini(&facts);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(threads_are_counted_in_the_window),
+        cmocka_unit_test(two_threads_are_no_crowd), cmocka_unit_test(threads_may_be_stuck),
+        cmocka_unit_test(a_pool_has_threads), cmocka_unit_test(a_herd_is_set_going)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
