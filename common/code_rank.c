@@ -16,8 +16,8 @@ static bool begins(const char *text, const char *const *with, size_t count)
 bool wp_code_rank_is_runtime(const char *base)
 {
     static const char *const names[] = {"libc.", "libc-", "ld-linux", "ld-musl", "ld-", "libpthread", "libm.", "libm-",
-        "librt", "libdl", "libgcc_s", "libstdc++", "libc++", "linux-vdso", "[vdso]", "libpython", "libjvm", "libruby",
-        "libperl", "libnode", "libgomp", "libasan", "libtsan"};
+        "librt", "libdl", "libgcc_s", "libstdc++", "libc++", "linux-vdso", "[vdso]", "libpython", "libjvm", "libjli",
+        "libruby", "libperl", "libnode", "libgomp", "libasan", "libtsan"};
     static const char *const programs[] = {"python", "node", "ruby", "perl", "php", "java", "lua"};
     if (BEGINS(base, names))
         return true;

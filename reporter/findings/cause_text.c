@@ -6,6 +6,7 @@
 #include "reporter/facts/stack_text.h"
 #include "reporter/findings/cause_holder.h"
 #include "reporter/findings/cause_lock.h"
+#include "reporter/findings/cause_waiting.h"
 #include "reporter/findings/pauses.h"
 #include "storage/report/report_read.h"
 
@@ -71,34 +72,45 @@ static const char *location_text(const struct text *t, uint32_t node)
     return *text ? wp_pool_printf(t->pool, " in %s", text) : "";
 }
 
-/* The sleep below that layer, if the process of interest sleeps there itself, else the outermost one. */
-static uint32_t waiting_sleep(const struct text *t, const struct wp_cause_fact *cause)
+/* Whether the process of interest does it itself, and no other one of its name. */
+static bool is_itself(const struct text *t, const struct wp_cause_fact *cause)
 {
-    uint32_t at = parent_of(t, cause->process), sleep;
-    while (at && style_at(t, at) != WP_STYLE_SLEEP && style_at(t, at) != WP_STYLE_PROCESS)
-        at = parent_of(t, at);
-    sleep = style_at(t, at) == WP_STYLE_SLEEP ? at : 0;
-    while (at && style_at(t, at) != WP_STYLE_PROCESS)
-        at = parent_of(t, at);
-    struct wp_cause_fact below = {.base = cause->base, .process = at};
-    return sleep && wp_cause_is_own(t->facts, &below) ? sleep : cause->first;
+    return wp_cause_is_own(t->facts, cause) && !(cause->asked && cause->process >= cause->asked);
+}
+
+/* "sleep", "another perl", "another of its threads": who does what the cause is about. */
+static const char *other_text(const struct text *t, const struct wp_cause_fact *cause)
+{
+    if (!wp_cause_is_own(t->facts, cause) || is_thread(t, cause->process))
+        return process_text(t, cause->process);
+    return is_itself(t, cause) && wp_cause_may_share(t->facts, cause->process)
+        ? "another of its threads"
+        : wp_pool_printf(t->pool, "another %s", process_text(t, cause->process));
+}
+
+/* The sleep by which a thread of the process itself is told, which sleeps at no known place: the program waits for it
+ * most of the time at one place. 0: it is told by itself. */
+static uint32_t waiting_for_thread(const struct text *t, const struct wp_cause_fact *cause)
+{
+    uint64_t ns;
+    uint32_t waiting = 0;
+    if ((cause->kind == WP_CAUSE_KIND_SLEEP || cause->kind == WP_CAUSE_KIND_TIMEOUT) &&
+        !t->causes->locations[cause->sleep])
+        waiting = wp_cause_waiting(t->causes, t->facts, t->of->row, &ns);
+    return waiting && ns >= cause->ns / 2 && wp_cause_is_own_function(t->facts, t->causes->locations[waiting]) ? waiting
+                                                                                                               : 0;
 }
 
 /* "make", or "make waits in `build` (run.c:8) for cc1, which". */
 static const char *who_text(const struct text *t, const struct wp_cause_fact *cause)
 {
-    bool is_own = wp_cause_is_own(t->facts, cause), is_asked = cause->asked && cause->process >= cause->asked;
-    const char *base =
-        cause->has_threads && is_own && !is_asked ? of_threads(t, cause->base) : process_text(t, cause->base);
-    if (is_own && !is_asked)
-        return base;
-    uint32_t asking = is_asked ? parent_of(t, cause->asked) : 0; /* "[web];query;sleep:recvfrom;tcp:...;[db]" */
-    while (asking && style_at(t, asking) == WP_STYLE_NET)
-        asking = parent_of(t, asking);
-    uint32_t waiting = is_asked ? asking : waiting_sleep(t, cause);
-    return wp_pool_printf(t->pool, "%s waits%s for %s%s, which", base,
-        waiting && (!is_asked || waiting == cause->first) ? location_text(t, waiting) : "",
-        is_own && !is_thread(t, cause->process) ? "another " : "", process_text(t, cause->process));
+    uint64_t ns;
+    bool is_own = is_itself(t, cause);
+    uint32_t waiting = is_own ? waiting_for_thread(t, cause) : wp_cause_waiting(t->causes, t->facts, t->of->row, &ns);
+    if (is_own && !waiting)
+        return cause->has_threads ? of_threads(t, cause->base) : process_text(t, cause->base);
+    return wp_pool_printf(t->pool, "%s waits%s for %s, which", process_text(t, cause->base),
+        waiting ? location_text(t, waiting) : "", other_text(t, cause));
 }
 
 /* "28.9 s (62 %)" */
@@ -113,7 +125,7 @@ static const char *thread_text(const struct text *t)
 {
     const struct wp_cause_fact *cause = t->of->cause;
     const struct wp_flame_node *nodes = t->facts->flame.nodes;
-    if (cause->has_threads || cause->asked || !wp_cause_is_own(t->facts, cause) ||
+    if (cause->has_threads || cause->asked || !wp_cause_is_own(t->facts, cause) || waiting_for_thread(t, cause) ||
         nodes[cause->process].frame == nodes[cause->base].frame)
         return "";
     return wp_pool_printf(t->pool, ", in its thread %s",

@@ -32,7 +32,7 @@ struct on_stack {
     uint32_t lock;          /* the outermost sleep of all layers that waits for a lock, */
     uint32_t pool;          /* ... or for a thread of the same role */
     uint32_t service;       /* the outermost sleep that a process asked over a socket ends */
-    uint32_t asked;         /* the outermost layer that a message, a socket or a pipe was waited for of */
+    uint32_t asked;         /* the outermost layer of a process that was waited for */
     uint32_t deadlock;
     uint32_t garbage; /* of its layer, what collects garbage */
     uint32_t stopper; /* of its layer, the runtime's function that stops the thread */
@@ -74,14 +74,19 @@ bool wp_cause_is_own(const struct wp_facts *facts, const struct wp_cause_fact *c
     return !cause->process || !nodes_differ(facts, cause->process, cause->base);
 }
 
-/* Whether the sleep is for what another process sends, whatever that one is called. */
+/* Whether the sleep is for what another process sends or does, whatever that one is called. */
 static bool is_asking(const struct wp_facts *facts, uint32_t sleep)
 {
     static const char *const kinds[] = {"tcp ", "udp ", "unix", "pipe"};
+    static const char *const calls[] = {
+        "wait4", "waitid", "msgrcv", "msgsnd", "semop", "semtimedop", "mq_timedreceive", "mq_timedsend"};
     const char *call;
     size_t size = wp_cause_call(facts, sleep, &call);
     for (size_t i = 0; size && call[size] && i < sizeof(kinds) / sizeof(*kinds); i++)
         if (!strncmp(call + size + 1, kinds[i], 4))
+            return true;
+    for (size_t i = 0; size && i < sizeof(calls) / sizeof(*calls); i++)
+        if (size == strlen(calls[i]) && !strncmp(call, calls[i], size))
             return true;
     return false;
 }
@@ -95,9 +100,8 @@ static bool has_second_thread(const struct wp_trace *trace, uint32_t thread)
     return has;
 }
 
-/* Whether one of that name has more than one thread in the window, or that is not known. A shell that reads what its
- * own child prints has not. */
-static bool may_share(const struct wp_facts *facts, uint32_t node)
+/* A shell that reads what its own child prints does not. */
+bool wp_cause_may_share(const struct wp_facts *facts, uint32_t node)
 {
     const struct wp_trace *trace = facts->by_threads ? facts->by_threads : facts->trace;
     const char *name = name_at(facts, node);
@@ -120,7 +124,7 @@ static bool is_token(const struct wp_facts *facts, const struct on_stack *at, ui
     for (size_t i = 0; size && call[size] && i < sizeof(kinds) / sizeof(*kinds); i++)
         is = is || !strncmp(call + size + 1, kinds[i], strlen(kinds[i]));
     return is && size == 4 && !strncmp(call, "read", 4) && !nodes_differ(facts, at->process, node) &&
-        may_share(facts, node);
+        wp_cause_may_share(facts, node);
 }
 
 /* Whether the layer's thread sleeps until its runtime lets it go on: by the function it sleeps in, or who ends that. */

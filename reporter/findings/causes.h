@@ -34,7 +34,7 @@ struct wp_cause_fact {
     uint32_t base;  /* node of the outermost layer's process, and of the layer that sleeps */
     uint32_t process;
     uint32_t first; /* of that cell's pseudo-stack the outermost sleep; 0 none */
-    uint32_t asked; /* and the layer that was asked over a socket or pipe; 0 none */
+    uint32_t asked; /* and the layer of a process that was waited for: over a socket, a pipe, or for its end; 0 none */
     uint64_t ns, largest_ns;
     uint64_t count;        /* pieces */
     uint64_t collected_ns; /* while garbage was collected */
@@ -54,5 +54,7 @@ struct wp_causes {
 void wp_causes_build(struct wp_causes *causes, struct wp_facts *facts);
 /* Whether the process of interest itself sleeps there, whatever its thread is called. */
 bool wp_cause_is_own(const struct wp_facts *facts, const struct wp_cause_fact *cause);
+/* Whether a process of that node's name has more than one thread in the window, or that is not known. */
+bool wp_cause_may_share(const struct wp_facts *facts, uint32_t node);
 
 #endif

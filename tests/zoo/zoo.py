@@ -114,6 +114,8 @@ ZOO = {
     "lock_lookup.rs": (["look_up"], {"lock_held_across_io"}),
     "retry_asyncio.py": (["tcp 127.0.0.1:7471"], {"retry_after_timeout"}),
     "bounded_queue.py": (["store_item"], {"polling"}),
+    "own_child.pl": (["reap_child", "another perl", "build_index"], set()),
+    "worker_child.py": (["`transcode` (worker_child.py:9)", "for sleep,"], set()),
     "process_lock.py": (["in `append_entry`", "`fsync`"], {"lock_held_across_io", "pool_too_small", "fsync_per_item"}),
 }
 INTERPRETERS = {".py": "/usr/bin/python3", ".sh": "/bin/bash", ".js": "node", ".pl": "perl", ".rb": "ruby", ".php": "php"}

@@ -169,6 +169,37 @@ static const struct {
           WP_DELIBERATE_SLEEP, 90, 30},
          {"[python3];recv@libc.so.6;sleep:recvfrom tcp 10.0.0.7:80;sched:runnable", WP_SCHEDULER, 5, 30}},
         "n_plus_one", WP_SURETY_POSSIBLE, "python3 waits for another python3, which sleeps on purpose for 90.0 ms"},
+    /* So may a child, whose end is waited for. */
+    {{{"[perl];reap@shop.pl;wait4@libc.so.6;sleep:wait4;[perl];long_nap@shop.pl;select@libc.so.6;sleep:pselect6",
+         WP_DELIBERATE_SLEEP, 90, 1}},
+        "", 0, "perl waits in `reap` for another perl, which sleeps on purpose for 90.0 ms (100 %) in `long_nap`."},
+    {{{"[app];submit;msgsnd@libc.so.6;sleep:msgsnd;[app];print;usleep@libc.so.6;sleep:clock_nanosleep",
+         WP_DELIBERATE_SLEEP, 90, 30}},
+        "", 0, "app waits in `submit` for another app, which sleeps on purpose for 90.0 ms (100 %) in `print`"},
+    /* Where the program itself waits, whatever stands between: the place nearest to who is waited for. */
+    {{{"[app];note;pthread_cond_wait@libc.so.6;sleep:futex;[app];emit;write@libc.so.6;sleep:write pipe;[sink];ship;"
+       "sleep:clock_nanosleep",
+         WP_DELIBERATE_SLEEP, 90, 1}},
+        "", 0, "app waits in `emit` for sink, which sleeps on purpose for 90.0 ms (100 %) in `ship`."},
+    {{{"[python3];map@shop.py;sem_wait@libc.so.6;sleep:futex;[python3];sleep:read pipe;[python3];transcode@shop.py;"
+       "sleep:wait4;[sh];sleep:wait4;[sleep];sleep:clock_nanosleep",
+         WP_DELIBERATE_SLEEP, 90, 1}},
+        "", 0, "python3 waits in `transcode` for sleep, which sleeps on purpose for 90.0 ms"},
+    {{{"[app];fetch;sleep:futex;[app];sleep:read pipe;[sh];sleep:read tcp 10.0.0.7:80;[web];sleep:clock_nanosleep",
+         WP_DELIBERATE_SLEEP, 90, 1}},
+        "", 0, "app waits in `fetch` for web, which sleeps on purpose for 90.0 ms"},
+    /* The program is no library or runtime; of its threads one may sleep where nothing is known, and most of the time.
+     */
+    {{{"[node];await_frame@/srv/shop.js;pthread_cond_wait@libc.so.6;sleep:futex;[node];uv_run@node;sleep:epoll_pwait",
+         WP_DELIBERATE_SLEEP, 90, 1}},
+        "", 0, "node waits in `await_frame` for another of its threads, which sleeps on purpose for 90.0 ms"},
+    {{{"[node];await_frame@/srv/shop.js;pthread_cond_wait@libc.so.6;sleep:futex;[node];sleep:epoll_pwait",
+          WP_DELIBERATE_SLEEP, 40, 1},
+         {"[node];sleep:epoll_pwait", WP_DELIBERATE_SLEEP, 50, 1}},
+        "", 0, "node sleeps on purpose for 90.0 ms (100 %) in `epoll_pwait`, 2 times"},
+    {{{"[java];JavaMain@/lib/libjli.so;pthread_join@libc.so.6;sleep:futex;[java];exit@libjvm.so;sleep:epoll_pwait",
+         WP_DELIBERATE_SLEEP, 90, 1}},
+        "", 0, "java sleeps on purpose for 90.0 ms (100 %) in `epoll_pwait`."},
     /* An interpreter's lock is what the end of a thread is waited for with, and what threads wait for each other with.
      */
     {{{"[python3];PyThread_acquire_lock_timed@python3.11;sem_clockwait@libc.so.6;sleep:futex;[python3];sleep:"
