@@ -472,13 +472,16 @@ void wp_causes_build(struct wp_causes *causes, struct wp_facts *facts)
     struct on_stack *on = calloc(flame->count + 1u, sizeof(*on));
     *causes = (struct wp_causes){.locations = wp_code_locations_build(&facts->pool, facts)};
     causes->rows = wp_pool_alloc(&facts->pool, (flame->cell_count + 1u) * sizeof(*causes->rows));
+    causes->is_asked = wp_pool_alloc(&facts->pool, (flame->count + 1u) * sizeof(*causes->is_asked));
     causes->cell_cause = wp_pool_alloc(&facts->pool, (flame->cell_count + 1u) * sizeof(*causes->cell_cause));
     causes->cell_sleep = wp_pool_alloc(&facts->pool, (flame->cell_count + 1u) * sizeof(*causes->cell_sleep));
     facts->pool.failed |= !on;
     if (!facts->pool.failed) {
         mark_unended(on, facts);
-        for (uint32_t i = 1; i < flame->count; i++)
+        for (uint32_t i = 1; i < flame->count; i++) {
             look_at_node(on, facts, i);
+            causes->is_asked[i] = on[i].asked != 0;
+        }
         for (uint32_t i = 0; i < flame->cell_count; i++)
             add(causes, facts, &index, on, &flame->cells[i]);
         choose_calls(causes, facts, on);

@@ -41,18 +41,30 @@ static const char *const category_says[WP_CATEGORIES] = {
     [WP_KERNEL_BLOCK] = "passes blocked inside the kernel",
 };
 
+/* Whose time it is that a process has. */
+enum group_kind {
+    GROUP_BASE,    /* the process of interest, by itself */
+    GROUP_ABOVE,   /* one that it waits for */
+    GROUP_OWN,     /* the same, called as it is: a thread of its own, */
+    GROUP_ANOTHER, /* ... or another process */
+    GROUP_KINDS
+};
+
 struct group {
     uint32_t process; /* frame id */
-    bool is_base;
+    enum group_kind kind;
     uint64_t ns, categories[WP_CATEGORIES];
 };
 
 struct walk {
     struct wp_facts *facts;
     struct wp_causes causes;
-    uint32_t *process;     /* by flame node: frame id of the layer it stands in */
-    uint8_t *layer;        /* by flame node: 0 no process yet, 1 base, 2 above */
-    struct group *groups;  /* by frame id * 2 + is_base */
+    uint32_t *process;     /* by flame node: process node of the layer it stands in, */
+    uint32_t *base;        /* ... and of the outermost one */
+    uint8_t *kind;         /* ... and which group of the process has its time */
+    uint32_t shared_frame; /* of a process that was looked up: */
+    bool is_shared;        /* ... one of that name may have several threads */
+    struct group *groups;  /* by frame id * GROUP_KINDS + kind */
     uint64_t *function_ns; /* by frame id */
     uint32_t frame_count;
     uint32_t largest[WP_CATEGORIES]; /* cell of the most time, +1 ... */
@@ -79,18 +91,37 @@ static const char *fragment(struct wp_facts *facts, const char *key, const char 
     return text;
 }
 
+static uint32_t frame_of(const struct walk *walk, uint32_t node)
+{
+    return walk->facts->flame.nodes[node].frame;
+}
+
+/* Of a process node. */
+static enum group_kind kind_of_process(struct walk *walk, uint32_t node)
+{
+    uint32_t frame = frame_of(walk, node);
+    if (node == walk->base[node])
+        return GROUP_BASE;
+    if (frame != frame_of(walk, walk->base[node]))
+        return GROUP_ABOVE;
+    if (frame != walk->shared_frame)
+        walk->is_shared = wp_cause_may_share(walk->facts, node);
+    walk->shared_frame = frame;
+    return walk->causes.is_asked[node] || !walk->is_shared ? GROUP_ANOTHER : GROUP_OWN;
+}
+
 static void sum_groups(struct walk *walk)
 {
     const struct wp_flame *flame = &walk->facts->flame;
     for (uint32_t i = 1; i < flame->count; i++) {
-        uint32_t parent = flame->nodes[i].parent, frame = flame->nodes[i].frame;
-        bool process = wp_facts_frame_style(walk->facts, frame) == WP_STYLE_PROCESS;
-        walk->process[i] = process ? frame : walk->process[parent];
-        walk->layer[i] = (uint8_t)(process && walk->layer[parent] < 2 ? walk->layer[parent] + 1 : walk->layer[parent]);
+        uint32_t parent = flame->nodes[i].parent;
+        bool is_process = wp_facts_frame_style(walk->facts, flame->nodes[i].frame) == WP_STYLE_PROCESS;
+        walk->process[i] = is_process ? i : walk->process[parent];
+        walk->base[i] = walk->base[parent] ? walk->base[parent] : walk->process[i];
+        walk->kind[i] = is_process ? (uint8_t)kind_of_process(walk, i) : walk->kind[parent];
     }
     for (uint32_t i = 0; i < flame->cell_count; i++) {
         const struct wp_cell *cell = &flame->cells[i];
-        bool base = walk->layer[cell->node] < 2;
         if (walk->causes.cell_cause[i])
             continue;
         walk->ns[cell->category] += cell->ns;
@@ -100,9 +131,11 @@ static void sum_groups(struct walk *walk)
             *largest = i + 1;
         if (category_says[cell->category] || cell->category == WP_UNACCOUNTED)
             continue; /* told by itself */
-        struct group *group = &walk->groups[walk->process[cell->node] * 2 + base];
-        group->process = walk->process[cell->node];
-        group->is_base = base;
+        uint32_t process = frame_of(walk, walk->process[cell->node]);
+        enum group_kind kind = walk->kind[cell->node];
+        struct group *group = &walk->groups[process * GROUP_KINDS + kind];
+        group->process = process;
+        group->kind = kind;
         group->ns += cell->ns;
         group->categories[cell->category] += cell->ns;
     }
@@ -112,8 +145,8 @@ static void sum_groups(struct walk *walk)
 static uint32_t function_run(const struct walk *walk, const struct group *group, const struct wp_cell *cell)
 {
     uint32_t frame = walk->facts->flame.nodes[cell->node].frame;
-    bool is_of = cell->category == WP_UNDERSTOOD_FUNCTIONS && walk->process[cell->node] == group->process &&
-        (walk->layer[cell->node] < 2) == group->is_base && frame != group->process;
+    bool is_of = cell->category == WP_UNDERSTOOD_FUNCTIONS && frame != group->process &&
+        frame_of(walk, walk->process[cell->node]) == group->process && walk->kind[cell->node] == group->kind;
     return is_of ? wp_code_location_running(walk->facts, cell->node) : 0;
 }
 
@@ -160,8 +193,9 @@ static const char *base_name(struct walk *walk)
 {
     const struct wp_facts *facts = walk->facts;
     for (uint32_t i = 1; i < facts->flame.count; i++)
-        if (walk->process[i] && walk->layer[i] == 1)
-            return wp_stack_plain_process(&walk->facts->pool, wp_facts_frame_name(facts, walk->process[i]));
+        if (walk->base[i])
+            return wp_stack_plain_process(
+                &walk->facts->pool, wp_facts_frame_name(facts, frame_of(walk, walk->base[i])));
     return facts->aggregate;
 }
 
@@ -194,35 +228,53 @@ static const char *name_of(struct walk *walk, uint32_t frame, const char *base)
         : wp_pool_printf(pool, "%s's thread %s", wp_pool_clip(pool, process, 60), plain);
 }
 
-static void find_processes(struct walk *walk)
+/* The same of one that is waited for. */
+static const char *waited_for(struct walk *walk, const struct group *group, const char *base)
+{
+    const char *name = name_of(walk, group->process, base);
+    if (group->kind == GROUP_OWN)
+        return "another of its threads";
+    return group->kind == GROUP_ANOTHER ? wp_pool_printf(&walk->facts->pool, "another %s", name) : name;
+}
+
+static void add_process(struct walk *walk, const struct group *group, const char *base)
 {
     struct wp_facts *facts = walk->facts;
+    struct wp_pool *pool = &facts->pool;
+    const char *name = wp_facts_frame_name(facts, group->process);
+    const char *time = wp_human_duration(pool, group->ns);
+    const char *share = wp_human_share(pool, group->ns, facts->total_ns);
+    bool is_base = group->kind == GROUP_BASE;
+    const char *text = is_base ? wp_pool_printf(pool, "%s of the time (%s) is %s itself, %s.", share, time,
+                                     name_of(walk, group->process, NULL), mostly(walk, group))
+                               : wp_pool_printf(pool, "%s spends %s of its time (%s) waiting for %s, %s.", base, share,
+                                     time, waited_for(walk, group, base), mostly(walk, group));
+    char role[WP_ROLE_BYTES];
+    add(facts,
+        &(struct wp_finding){.kind = is_base ? "running" : "waiting",
+            .sentence = text,
+            .key = wp_pool_printf(pool, "%s %s",
+                is_base                            ? "running"
+                    : group->kind == GROUP_ANOTHER ? "waiting another"
+                                                   : "waiting",
+                wp_role_name(role, name)),
+            .ns = group->ns,
+            .rank_ns = group->ns - group->categories[WP_OTHER_PATH],
+            .page = WP_PAGE_FLAME,
+            .fragment = fragment(facts, "process", name)});
+}
+
+static void find_processes(struct walk *walk)
+{
     const char *base = base_name(walk);
     for (size_t taken = 0; taken < PROCESSES; taken++) {
         struct group *best = NULL;
-        for (uint32_t i = 2; i < walk->frame_count * 2; i++)
+        for (uint32_t i = GROUP_KINDS; i < walk->frame_count * GROUP_KINDS; i++)
             if (!best || walk->groups[i].ns > best->ns)
                 best = &walk->groups[i];
-        if (!best || !best->ns || best->ns < facts->total_ns / LEAST_SHARE)
+        if (!best || !best->ns || best->ns < walk->facts->total_ns / LEAST_SHARE)
             return;
-        const char *name = wp_facts_frame_name(facts, best->process);
-        const char *time = wp_human_duration(&facts->pool, best->ns);
-        const char *share = wp_human_share(&facts->pool, best->ns, facts->total_ns);
-        const char *text = best->is_base
-            ? wp_pool_printf(&facts->pool, "%s of the time (%s) is %s itself, %s.", share, time,
-                  name_of(walk, best->process, NULL), mostly(walk, best))
-            : wp_pool_printf(&facts->pool, "%s spends %s of its time (%s) waiting for %s, %s.", base, share, time,
-                  name_of(walk, best->process, base), mostly(walk, best));
-        char role[WP_ROLE_BYTES];
-        add(facts,
-            &(struct wp_finding){.kind = best->is_base ? "running" : "waiting",
-                .sentence = text,
-                .key = wp_pool_printf(
-                    &facts->pool, "%s %s", best->is_base ? "running" : "waiting", wp_role_name(role, name)),
-                .ns = best->ns,
-                .rank_ns = best->ns - best->categories[WP_OTHER_PATH],
-                .page = WP_PAGE_FLAME,
-                .fragment = fragment(facts, "process", name)});
+        add_process(walk, best, base);
         best->ns = 0;
     }
 }
@@ -316,8 +368,8 @@ static void find_categories(struct walk *walk)
             : "";
         if (!*rest && !told_ns)
             rest = wp_pool_printf(pool, "; the largest part is %s%s (%s)",
-                wp_stack_plain_process(pool, wp_facts_frame_name(facts, walk->process[cell->node])), where,
-                wp_human_duration(pool, cell->ns));
+                wp_stack_plain_process(pool, wp_facts_frame_name(facts, frame_of(walk, walk->process[cell->node]))),
+                where, wp_human_duration(pool, cell->ns));
         add(facts,
             &(struct wp_finding){.kind = kind_of(i),
                 .sentence = wp_pool_printf(pool, "%s%s of the time (%s) %s%s.%s",
@@ -478,11 +530,12 @@ void wp_findings_build(struct wp_facts *facts)
     struct walk walk = {.facts = facts};
     wp_report_frames(facts->report, &walk.frame_count);
     walk.process = calloc(facts->flame.count + 1u, sizeof(*walk.process));
-    walk.layer = calloc(facts->flame.count + 1u, sizeof(*walk.layer));
-    walk.groups = calloc((size_t)walk.frame_count * 2 + 2, sizeof(*walk.groups));
+    walk.base = calloc(facts->flame.count + 1u, sizeof(*walk.base));
+    walk.kind = calloc(facts->flame.count + 1u, sizeof(*walk.kind));
+    walk.groups = calloc((size_t)(walk.frame_count + 1) * GROUP_KINDS, sizeof(*walk.groups));
     walk.function_ns = calloc(walk.frame_count + 1u, sizeof(*walk.function_ns));
     walk.is_rival_told = calloc(walk.frame_count + 1u, sizeof(*walk.is_rival_told));
-    if (walk.process && walk.layer && walk.groups && walk.function_ns && walk.is_rival_told) {
+    if (walk.process && walk.base && walk.kind && walk.groups && walk.function_ns && walk.is_rival_told) {
         wp_causes_build(&walk.causes, facts);
         if (!facts->pool.failed)
             sum_groups(&walk);
@@ -498,7 +551,8 @@ void wp_findings_build(struct wp_facts *facts)
         facts->pool.failed = true;
     }
     free(walk.process);
-    free(walk.layer);
+    free(walk.base);
+    free(walk.kind);
     free(walk.groups);
     free(walk.function_ns);
     free(walk.is_rival_told);

@@ -176,6 +176,11 @@ static const struct {
     {{{"[app];submit;msgsnd@libc.so.6;sleep:msgsnd;[app];print;usleep@libc.so.6;sleep:clock_nanosleep",
          WP_DELIBERATE_SLEEP, 90, 30}},
         "", 0, "app waits in `submit` for another app, which sleeps on purpose for 90.0 ms (100 %) in `print`"},
+    {{{"[app];main;wait4@libc.so.6;sleep:wait4;[app];sort", WP_UNDERSTOOD_FUNCTIONS, 60, 30},
+         {"[app];main;pthread_join@libc.so.6;sleep:futex;[app];unpack", WP_UNDERSTOOD_FUNCTIONS, 40, 30}},
+        "", 0,
+        "app spends 60 % of its time (60.0 ms) waiting for another app, which runs its own code, first of all in "
+        "sort."},
     /* Where the program itself waits, whatever stands between: the place nearest to who is waited for. */
     {{{"[app];note;pthread_cond_wait@libc.so.6;sleep:futex;[app];emit;write@libc.so.6;sleep:write pipe;[sink];ship;"
        "sleep:clock_nanosleep",
@@ -291,7 +296,7 @@ static const struct {
     /* A finalizer's own sleep is none of the collector's. */
     {{{"[app];build;gc_collect_main@python3.11;close@/srv/shop.py;pthread_cond_wait@libc.so.6;sleep:futex;[app]",
          WP_RUNNING_NOT_SAMPLED, 90, 9}},
-        "", 0, "waiting for app, which runs"},
+        "", 0, "waiting for another of its threads, which runs"},
     /* A libruby without symbols but those that it exports. */
     {{{"[ruby];sum@shop.rb;rb_threadptr_execute_interrupts@libruby-3.1.so;rb_native_cond_wait@libruby-3.1.so;"
        "pthread_cond_wait@libc.so.6;sleep:futex;[ruby];sum@shop.rb",
@@ -364,7 +369,7 @@ static const struct {
         "lock_held_across_io", WP_SURETY_CERTAIN, "shop waits 90.0 ms (100 %) for a `sync.Mutex` in `main.transfer`"},
     {{{"[shop];sleep:futex runtime.m0+0x148 (shop);[shop];runtime.sysmon@shop;sleep:nanosleep", WP_DELIBERATE_SLEEP, 90,
          30}},
-        "", 0, "waiting for shop, which sleeps on purpose."},
+        "", 0, "waiting for another of its threads, which sleeps on purpose."},
     /* Who had it is said where each had little, too. */
     {{{"[app];work;sched:preempted;sched:behind own threads", WP_INVOLUNTARY, 600, 10},
          {"[app];work;sched:preempted;sched:wake-up latency", WP_INVOLUNTARY, 300, 10},
