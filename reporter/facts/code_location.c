@@ -103,16 +103,22 @@ static const char *object_of(const struct wp_facts *facts, uint32_t frame)
     return frame < count ? wp_report_text(facts->report, frames[frame].object) : "";
 }
 
-struct wp_code_location wp_code_location_at(const struct wp_facts *facts, const uint32_t *locations, uint32_t node)
+uint32_t wp_code_location_caller(const struct wp_facts *facts, const uint32_t *locations, uint32_t node)
 {
     const struct wp_flame_node *nodes = facts->flame.nodes;
-    uint32_t at = locations[node], callee = node;
-    struct wp_code_location location = {0};
-    if (!at)
-        return location;
-    location.function = wp_facts_frame_name(facts, nodes[at].frame);
-    if (node != at) {
-        while (nodes[callee].parent != at)
+    uint32_t own = locations[node], at = own ? locations[nodes[own].parent] : 0;
+    while (at && nodes[at].frame == nodes[own].frame)
+        at = locations[nodes[at].parent];
+    return rank_of(facts, at) == 3 ? at : 0;
+}
+
+struct wp_code_location wp_code_location_call(const struct wp_facts *facts, uint32_t caller, uint32_t node)
+{
+    const struct wp_flame_node *nodes = facts->flame.nodes;
+    uint32_t callee = node;
+    struct wp_code_location location = {.function = wp_facts_frame_name(facts, nodes[caller].frame)};
+    if (node != caller) {
+        while (nodes[callee].parent != caller)
             callee = nodes[callee].parent;
         const char *name = wp_facts_frame_name(facts, nodes[callee].frame);
         if (wp_facts_frame_style(facts, nodes[callee].frame) == WP_STYLE_USER && *name != '[' &&
@@ -123,6 +129,11 @@ struct wp_code_location wp_code_location_at(const struct wp_facts *facts, const 
     if (!location.file)
         find_line(facts, NULL, &location);
     return location;
+}
+
+struct wp_code_location wp_code_location_at(const struct wp_facts *facts, const uint32_t *locations, uint32_t node)
+{
+    return locations[node] ? wp_code_location_call(facts, locations[node], node) : (struct wp_code_location){0};
 }
 
 const char *wp_code_location_text(struct wp_pool *pool, const struct wp_code_location *location)

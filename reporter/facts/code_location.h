@@ -24,6 +24,11 @@ uint32_t wp_code_location_running(const struct wp_facts *facts, uint32_t node);
 uint32_t *wp_code_locations_build(struct wp_pool *pool, const struct wp_facts *facts);
 /* The place of what stands on `node`; `locations` as built. */
 struct wp_code_location wp_code_location_at(const struct wp_facts *facts, const uint32_t *locations, uint32_t node);
+/* The program's own function that calls the one at that place, by the node of its place: of the same layer, and no call
+ * of itself; 0 none. */
+uint32_t wp_code_location_caller(const struct wp_facts *facts, const uint32_t *locations, uint32_t node);
+/* The place of the call there, on the way to `node`: `caller` as found for it. */
+struct wp_code_location wp_code_location_call(const struct wp_facts *facts, uint32_t caller, uint32_t node);
 /* "`update_cache` (orders.c:34)"; "" when nothing is known. */
 const char *wp_code_location_text(struct wp_pool *pool, const struct wp_code_location *location);
 

@@ -4,6 +4,7 @@
 #include "common/lock_call.h"
 #include "reporter/display/humanize.h"
 #include "reporter/facts/stack_text.h"
+#include "reporter/findings/caller_text.h"
 #include "reporter/findings/cause_holder.h"
 #include "reporter/findings/cause_lock.h"
 #include "reporter/findings/cause_waiting.h"
@@ -70,6 +71,13 @@ static const char *location_text(const struct text *t, uint32_t node)
     struct wp_code_location location = wp_code_location_at(t->facts, t->causes->locations, node);
     const char *text = wp_code_location_text(t->pool, &location);
     return *text ? wp_pool_printf(t->pool, " in %s", text) : "";
+}
+
+/* The place of the cause's sleep: " in `nap` (orders.c:8), called from `back_off` (orders.c:34)" or "" */
+static const char *place_text(const struct text *t)
+{
+    const char *location = location_text(t, t->of->cause->sleep);
+    return *location ? wp_pool_printf(t->pool, "%s%s", location, wp_caller_text(t->of)) : "";
 }
 
 /* Whether the process of interest does it itself, and no other one of its name. */
@@ -203,8 +211,10 @@ static const char *meanwhile_text(const struct text *t, const char *runs, const 
     uint32_t node = t->of->held, sleep = sleep_of(t, node);
     struct wp_code_location location =
         node ? wp_code_location_at(t->facts, t->causes->locations, node) : (struct wp_code_location){0};
-    const char *where = wp_code_location_text(t->pool, &location);
-    if (!*where)
+    const char *where = wp_code_location_text(t->pool, &location), *from = wp_caller_of_holder_text(t->of);
+    if (*where)
+        where = wp_pool_printf(t->pool, "%s%s%s", where, from, *from && !sleep ? "," : "");
+    else
         return sleep && !wp_cause_is_lock(t->facts, sleep, &lock)
             ? wp_pool_printf(t->pool, "; %s %s", during, call_text(t, sleep, &what))
             : "";
@@ -227,7 +237,7 @@ static const char *lock_sentence(const struct text *t)
     if (is_shared)
         lock = *lock ? wp_pool_printf(t->pool, "the read-write lock %s", lock) : "a read-write lock";
     return wp_pool_printf(t->pool, "%s waits %s for %s%s%s%s.", who_text(t, cause), amount_text(t, cause->ns),
-        *lock ? lock : "a lock", location_text(t, cause->sleep), often_text(t),
+        *lock ? lock : "a lock", place_text(t), often_text(t),
         is_shared ? meanwhile_text(t, "in its last holder", "in its last holder", "its last holder is meanwhile in")
                   : meanwhile_text(t, "it is held while", "it is held while", "it is held during"));
 }
@@ -236,7 +246,7 @@ static const char *pool_sentence(const struct text *t)
 {
     const struct wp_cause_fact *cause = t->of->cause;
     return wp_pool_printf(t->pool, "%s waits %s%s%s, until a thread of the same role goes on%s.", who_text(t, cause),
-        amount_text(t, cause->ns), location_text(t, cause->sleep), often_text(t),
+        amount_text(t, cause->ns), place_text(t), often_text(t),
         meanwhile_text(t, "meanwhile", "meanwhile", "that one is meanwhile in"));
 }
 
@@ -256,7 +266,7 @@ static const char *service_sentence(const struct text *t)
     uint32_t asked = asked_process(t, cause);
     const char *name = asked ? process_text(t, asked) : "a service";
     return wp_pool_printf(t->pool, "%s waits %s for %s: %s%s%s%s%s%s.", who_text(t, cause), amount_text(t, cause->ns),
-        name, call, *what ? " on " : "", what, location_text(t, cause->sleep), often_text(t),
+        name, call, *what ? " on " : "", what, place_text(t), often_text(t),
         meanwhile_text(t, "there", "there", "there it is in"));
 }
 
@@ -375,7 +385,7 @@ static const char *interrupted_sentence(const struct text *t, const struct wp_ca
 static const char *sleep_sentence(const struct text *t, const struct wp_cause_fact *cause)
 {
     const char *what, *call = call_text(t, cause->sleep, &what), *ended = signal_text(t, cause->node);
-    const char *location = location_text(t, cause->sleep);
+    const char *location = place_text(t);
     return wp_pool_printf(t->pool, "%s sleeps on purpose for %s%s%s%s%s%s.", who_text(t, cause),
         amount_text(t, cause->ns), *location ? location : wp_pool_printf(t->pool, " in %s", call), often_text(t),
         ended ? "; " : "", ended ? ended : "", ended ? " ended it" : "");
@@ -404,8 +414,6 @@ static const char *peer_text(const struct text *t, const struct wp_cause_fact *c
 static const char *other_sentence(const struct text *t, const struct wp_cause_fact *cause, const char *words)
 {
     const char *what, *call = call_text(t, cause->sleep, &what), *peer = peer_text(t, cause);
-    struct wp_code_location location = wp_code_location_at(t->facts, t->causes->locations, cause->sleep);
-    const char *where = wp_code_location_text(t->pool, &location);
     if (peer)
         what = peer;
     const char *due = wp_cause_due(t->causes, t->facts, t->of->row);
@@ -413,12 +421,12 @@ static const char *other_sentence(const struct text *t, const struct wp_cause_fa
         words = wp_pool_printf(t->pool, "until a timeout, unanswered by %s", wp_pool_clip(t->pool, due, NAME_BYTES));
         what = "";
     }
-    return wp_pool_printf(t->pool, "%s waits %s %s: %s%s%s%s%s%s.", who_text(t, cause), amount_text(t, cause->ns),
-        words, call,
+    return wp_pool_printf(t->pool, "%s waits %s %s: %s%s%s%s%s.", who_text(t, cause), amount_text(t, cause->ns), words,
+        call,
         !*what                                  ? ""
             : cause->kind == WP_CAUSE_KIND_DISK ? " of "
                                                 : " on ",
-        what, *where ? " in " : "", where, often_text(t));
+        what, place_text(t), often_text(t));
 }
 
 const char *wp_cause_sentence(const struct wp_cause_case *of)

@@ -3,6 +3,7 @@
 
 #include "common/intmap.h"
 #include "common/lock_call.h"
+#include "reporter/findings/callers.h"
 #include "reporter/findings/cause_lock.h"
 #include "reporter/findings/garbage.h"
 #include "reporter/findings/pauses.h"
@@ -161,19 +162,6 @@ static void look_process(struct on_stack *at, const struct wp_facts *facts, uint
     at->is_monitor = false;
 }
 
-/* Where each program of a language begins, whatever it does: a process that is forked there has it, too. */
-static bool is_entry(const char *function)
-{
-    static const char *const names[] = {"main", "<main>", "<module>", "{main}", "<top (required)>"};
-    size_t size = strlen(function);
-    if (!strncmp(function, "py::<module>:", 13))
-        return true;
-    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-        if (!strcmp(function, names[i]))
-            return true;
-    return size > 5 && (!strcmp(function + size - 5, ".main") || !strcmp(function + size - 5, ":main"));
-}
-
 static void look_function(struct on_stack *at, const struct wp_facts *facts, uint32_t node)
 {
     bool is_collector = wp_garbage_is_function(facts, node), is_own = wp_cause_is_own_function(facts, node);
@@ -186,7 +174,7 @@ static void look_function(struct on_stack *at, const struct wp_facts *facts, uin
     else if (!at->stopper && (is_collector || wp_pause_words(facts, node)))
         at->stopper = node;
     at->has_own = at->has_own || is_own;
-    if (at->role || !is_own || is_entry(name_at(facts, node)))
+    if (at->role || !is_own || wp_caller_is_entry(name_at(facts, node)))
         return;
     at->role = facts->flame.nodes[node].frame;
     enum wp_lock_call kind =
@@ -472,6 +460,7 @@ void wp_causes_build(struct wp_causes *causes, struct wp_facts *facts)
     struct on_stack *on = calloc(flame->count + 1u, sizeof(*on));
     *causes = (struct wp_causes){.locations = wp_code_locations_build(&facts->pool, facts)};
     causes->rows = wp_pool_alloc(&facts->pool, (flame->cell_count + 1u) * sizeof(*causes->rows));
+    causes->callers = wp_callers_build(&facts->pool, facts, causes->locations);
     causes->is_asked = wp_pool_alloc(&facts->pool, (flame->count + 1u) * sizeof(*causes->is_asked));
     causes->cell_cause = wp_pool_alloc(&facts->pool, (flame->cell_count + 1u) * sizeof(*causes->cell_cause));
     causes->cell_sleep = wp_pool_alloc(&facts->pool, (flame->cell_count + 1u) * sizeof(*causes->cell_sleep));

@@ -45,6 +45,7 @@ struct wp_cause_fact {
 struct wp_causes {
     struct wp_cause_fact *rows; /* in the facts' pool, as what follows; most time first once sorted */
     uint32_t *locations;        /* wp_code_locations_build */
+    uint32_t *callers;          /* wp_callers_build */
     bool *is_asked;             /* by node: it is of another process that was waited for, or above such a layer */
     uint32_t *cell_cause;       /* by cell of the flame: row + 1, 0 none ... */
     uint32_t *cell_sleep;       /* ... and the node that is to wp_cause_fact.sleep what the cell is to the cause */

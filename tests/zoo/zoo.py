@@ -39,6 +39,7 @@ ZOO = {
     "one_fsync.c": (["save_snapshot"], set()),
     "cold_start.c": (["load_table"], {"cold_start"}),
     "retry.c": (["ask_peer"], {"retry_after_timeout"}),
+    "helper.c": (["called from `rebuild_index` (helper.c:"], {"polling"}),
     "one_sleep.c": (["back_off"], set()),
     "poller_unix.c": (["poller_unix sleeps on purpose", "next_event"], set()),
     "straggler.c": (["merge_last"], {"polling"}),

@@ -71,6 +71,13 @@ static inline void zoo_threads(unsigned count, void *(*work)(void *))
         pthread_join(threads[i], NULL);
 }
 
+static inline void zoo_nap(long ms)
+{
+    struct timespec rest = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+    while (nanosleep(&rest, &rest))
+        continue;
+}
+
 static __attribute__((noinline, unused)) uint64_t zoo_burn(unsigned rounds)
 {
     volatile uint64_t value = 1;

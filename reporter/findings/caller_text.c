@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "reporter/findings/caller_text.h"
+
+#include "reporter/findings/callers.h"
+
+#include <string.h>
+
+/* Whether its caller tells more than the function at that place: several call it, or it lies in a file of helpers. */
+static bool is_helper(const struct wp_cause_case *of, uint32_t place, const struct wp_code_location *call)
+{
+    uint32_t own = of->causes->locations[place];
+    struct wp_code_location location = wp_code_location_at(of->facts, of->causes->locations, place);
+    return of->causes->callers[of->facts->flame.nodes[own].frame] == WP_CALLERS_SEVERAL ||
+        (call->file && location.file && strcmp(call->file, location.file) != 0);
+}
+
+/* Whether the function of `place` stands between the nodes, called from there. */
+static bool is_between(const struct wp_cause_case *of, uint32_t place, uint32_t caller, const uint32_t ends[2])
+{
+    const struct wp_flame_node *nodes = of->facts->flame.nodes;
+    for (uint32_t at = ends[0]; at && at != ends[1]; at = nodes[at].parent)
+        if (of->causes->locations[at] == at && nodes[at].frame == nodes[of->causes->locations[place]].frame) {
+            uint32_t found = wp_code_location_caller(of->facts, of->causes->locations, at);
+            if (found && nodes[found].frame == nodes[caller].frame)
+                return true;
+        }
+    return false;
+}
+
+/* The cause's time in which that place is called from there: by its own layer, or by those above it. */
+static uint64_t time_of(const struct wp_cause_case *of, uint32_t place, uint32_t caller, bool is_above)
+{
+    const struct wp_flame *flame = &of->facts->flame;
+    uint64_t ns = 0;
+    for (uint32_t i = 0; i < flame->cell_count; i++) {
+        uint32_t sleep = of->causes->cell_sleep[i];
+        const uint32_t above[2] = {flame->cells[i].node, sleep}, own[2] = {sleep, 0};
+        if (of->causes->cell_cause[i] == of->row + 1 && is_between(of, place, caller, is_above ? above : own))
+            ns += flame->cells[i].ns;
+    }
+    return ns;
+}
+
+static const char *text_of(const struct wp_cause_case *of, uint32_t place, bool is_above, uint64_t ns)
+{
+    uint32_t caller = wp_code_location_caller(of->facts, of->causes->locations, place);
+    if (!caller || wp_caller_is_entry(wp_facts_frame_name(of->facts, of->facts->flame.nodes[caller].frame)))
+        return "";
+    struct wp_code_location call = wp_code_location_call(of->facts, caller, place);
+    return is_helper(of, place, &call) && time_of(of, place, caller, is_above) >= ns / 4 * 3
+        ? wp_pool_printf(&of->facts->pool, ", called from %s", wp_code_location_text(&of->facts->pool, &call))
+        : "";
+}
+
+const char *wp_caller_text(const struct wp_cause_case *of)
+{
+    return text_of(of, of->cause->sleep, false, of->cause->ns);
+}
+
+const char *wp_caller_of_holder_text(const struct wp_cause_case *of)
+{
+    return of->held ? text_of(of, of->held, true, of->held_ns) : "";
+}
