@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/findings/cause_case.h"
 
+#include "reporter/display/humanize.h"
 #include "reporter/findings/cause_holder.h"
 #include "reporter/findings/cause_lock.h"
+#include "reporter/findings/cause_pieces.h"
 #include "reporter/findings/sync_calls.h"
+
+#define EVEN_PART 10u /* of the mean that the longest may be longer */
 
 /* Kinds whose pieces are one a sleep, or one a message. */
 static bool is_counted(enum wp_cause_kind kind)
@@ -35,6 +39,16 @@ static uint64_t held_by_itself(const struct wp_cause_case *of)
     return ns;
 }
 
+const char *wp_cause_each(const struct wp_cause_case *of, bool is_after)
+{
+    struct wp_pool *pool = &of->facts->pool;
+    if (!of->longest_ns)
+        return wp_pool_printf(pool, "%s on average", wp_human_duration(pool, of->mean_ns));
+    if (of->longest_ns > of->mean_ns + of->mean_ns / EVEN_PART)
+        return wp_pool_printf(pool, "up to %s", wp_human_duration(pool, of->longest_ns));
+    return wp_pool_printf(pool, "%s%s", wp_human_duration(pool, of->usual_ns), is_after ? "" : " each");
+}
+
 struct wp_cause_case wp_cause_case(const struct wp_causes *causes, struct wp_facts *facts, uint32_t row)
 {
     const struct wp_cause_fact *cause = &causes->rows[row];
@@ -54,6 +68,13 @@ struct wp_cause_case wp_cause_case(const struct wp_causes *causes, struct wp_fac
         of.count = calls ? calls : of.count;
     }
     of.mean_ns = of.count ? cause->ns / of.count : 0;
+    if (of.count && (cause->kind == WP_CAUSE_KIND_SLEEP || cause->kind == WP_CAUSE_KIND_TIMEOUT)) {
+        struct wp_cause_pieces pieces = wp_cause_pieces(causes, facts, row);
+        of.longest_ns = pieces.longest_ns;
+        of.usual_ns = pieces.usual_ns;
+        of.count = pieces.count ? pieces.count : of.count;
+        of.mean_ns = pieces.count ? pieces.mean_ns : of.mean_ns;
+    }
     if (is_held)
         of.held = wp_cause_held_in(causes, facts, row, &of.held_ns);
     if (cause->kind == WP_CAUSE_KIND_LOCK || cause->kind == WP_CAUSE_KIND_POOL)

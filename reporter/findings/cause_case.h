@@ -14,6 +14,7 @@ struct wp_cause_case {
     uint64_t sleeps;  /* like its; 0 not known */
     uint64_t count;   /* the same, or where is_calls the calls that they are in, which may sleep more than once */
     uint64_t mean_ns; /* of these */
+    uint64_t longest_ns, usual_ns; /* of sleeps and timeouts; 0 not known */
     bool is_calls;
     struct wp_cause_threads threads;
     uint32_t held;    /* node: what who ends the wait did meanwhile, 0 not known ... */
@@ -23,5 +24,8 @@ struct wp_cause_case {
 
 /* Out of memory shows in facts->pool.failed. */
 struct wp_cause_case wp_cause_case(const struct wp_causes *causes, struct wp_facts *facts, uint32_t row);
+/* How long a sleep or timeout of it is: "10.1 ms each", "up to 900 ms" where they differ, "600 ms on average" where
+ * that is not known; after "sleeps of" without "each". In the facts' pool. */
+const char *wp_cause_each(const struct wp_cause_case *of, bool is_after);
 
 #endif

@@ -153,7 +153,7 @@ static const char *often_text(const struct text *t)
     if (t->of->count < 2)
         return who;
     return wp_pool_printf(t->pool, "%s, %s times%s", who, wp_human_count(t->pool, t->of->count),
-        is_each ? wp_pool_printf(t->pool, ", %s each", wp_human_duration(t->pool, t->of->mean_ns)) : "");
+        is_each ? wp_pool_printf(t->pool, ", %s", wp_cause_each(t->of, false)) : "");
 }
 
 /* The system call of a sleep, and what it waits for ("" not known). */

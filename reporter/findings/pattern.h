@@ -11,7 +11,7 @@ struct wp_pattern wp_pattern_of_cause(const struct wp_cause_case *of);
 struct wp_pattern wp_pattern_of_preemption(struct wp_facts *facts, uint64_t ns, uint64_t count);
 /* The same where the kernel said that it was one. */
 struct wp_pattern wp_pattern_of_quota(void);
-/* " Lock convoy, likely: 4 threads waited 813 times, 0.9 ms each."; "" none. */
+/* " Lock convoy, likely: 4 threads waited 813 times, 0.9 ms on average."; "" none. */
 const char *wp_pattern_text(struct wp_pool *pool, const struct wp_pattern *pattern);
 /* "certain", "likely", "possible": stable, for scripts. */
 const char *wp_surety_key(enum wp_surety sure);

@@ -20,7 +20,7 @@ static bool is_sync_each(const struct wp_cause_case *of, struct wp_pattern *patt
     if (of->cause->kind != WP_CAUSE_KIND_DISK || of->count < LEAST_SYNCS || !wp_sync_call_is(of->call, of->call_size))
         return false;
     pattern->sure = of->is_calls ? WP_SURETY_LIKELY : WP_SURETY_POSSIBLE;
-    pattern->evidence = wp_pool_printf(pool, "%s %s `%.*s`, %s each", wp_human_count(pool, of->count),
+    pattern->evidence = wp_pool_printf(pool, "%s %s `%.*s`, %s on average", wp_human_count(pool, of->count),
         of->is_calls ? "calls of" : "sleeps in", (int)of->call_size, of->call, wp_human_duration(pool, of->mean_ns));
     return true;
 }

@@ -130,9 +130,9 @@ static bool is_convoy(const struct wp_cause_case *of, struct wp_pattern *pattern
         return false;
     pattern->sure = of->threads.count ? WP_SURETY_LIKELY : WP_SURETY_POSSIBLE;
     pattern->evidence = of->threads.count
-        ? wp_pool_printf(pool, "%u threads waited %s times, %s each", of->threads.count,
+        ? wp_pool_printf(pool, "%u threads waited %s times, %s on average", of->threads.count,
               wp_human_count(pool, of->count), wp_human_duration(pool, of->mean_ns))
-        : wp_pool_printf(pool, "threads waited %s times, %s each", wp_human_count(pool, of->count),
+        : wp_pool_printf(pool, "threads waited %s times, %s on average", wp_human_count(pool, of->count),
               wp_human_duration(pool, of->mean_ns));
     return true;
 }

@@ -20,7 +20,8 @@ static bool is_delayed_ack(const struct wp_cause_case *of, struct wp_pattern *pa
         return false;
     pattern->sure = WP_SURETY_LIKELY;
     pattern->evidence = wp_pool_printf(pool,
-        "%s messages are on their way for %s each, as long as an acknowledgement is delayed; TCP_NODELAY, or one write "
+        "%s messages are on their way for %s on average, as long as an acknowledgement is delayed; TCP_NODELAY, or one "
+        "write "
         "for each message, avoids it",
         wp_human_count(pool, count), wp_human_duration(pool, mean));
     return true;

@@ -11,8 +11,7 @@
 static const char *each(const struct wp_cause_case *of, const char *what)
 {
     struct wp_pool *pool = &of->facts->pool;
-    return wp_pool_printf(
-        pool, "%s %s of %s", wp_human_count(pool, of->count), what, wp_human_duration(pool, of->mean_ns));
+    return wp_pool_printf(pool, "%s %s of %s", wp_human_count(pool, of->count), what, wp_cause_each(of, true));
 }
 
 static bool is_retry(const struct wp_cause_case *of, struct wp_pattern *pattern)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What findings say of threads, by the window that is kept event by event: how many there are, herds, deadlocks. */
+/* What findings say of threads, by the window that is kept event by event: how many there are, for how long each
+ * sleeps, herds, deadlocks. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -57,6 +58,50 @@ static void threads_are_counted_in_the_window(void **state)
         assert_int_equal(wp_facts_build(&facts, "v1", "main", report, made_threads(), NULL), 0);
         assert_int_equal(facts.findings[0].threads, i ? 0 : 2);
         assert_int_equal(strstr(facts.findings[0].sentence, "in 2 threads") != NULL, !i);
+        wp_facts_fini(&facts);
+    }
+}
+
+/* Sleeps of those lengths, one after the other, with `break_ms` between them. */
+static struct wp_trace *made_sleeps(const uint32_t *lengths_ms, uint32_t break_ms)
+{
+    static const struct {
+        enum wp_frame_style style;
+        const char *name;
+    } frames[] = {{WP_STYLE_PROCESS, "[app]"}, {WP_STYLE_USER, "nap"}, {WP_STYLE_SLEEP, "sleep:clock_nanosleep"}};
+    struct wp_trace *trace = wp_trace_create();
+    uint32_t node = 0;
+    uint64_t at_ns = 0;
+    for (size_t i = 0; i < 3; i++)
+        node = wp_trace_child(trace, node, wp_trace_frame(trace, frames[i].style, frames[i].name, ""));
+    assert_int_equal(wp_trace_add_path(trace, &(struct wp_trace_path){.thread = 0, .is_base = 1}), 0);
+    for (size_t i = 0; lengths_ms[i]; i++) {
+        struct wp_trace_piece piece = {0, node, at_ns, lengths_ms[i] * (uint64_t)MS, WP_DELIBERATE_SLEEP};
+        assert_int_equal(wp_trace_add_piece(trace, &piece), 0);
+        at_ns += piece.length_ns + break_ms * (uint64_t)MS;
+    }
+    return trace;
+}
+
+/* A mean says nothing of each; what belongs to one sleep is one, and what is left of one is none. */
+static void sleeps_are_measured_in_the_window(void **state)
+{
+    static const struct {
+        uint32_t lengths_ms[6], break_ms;
+        const char *words;
+    } cases[] = {{{30, 31, 29}, 1, "in `nap`, 3 times, 30.0 ms each."},
+        {{10, 70, 10}, 1, "in `nap`, 3 times, up to 70.0 ms."},
+        {{43, 1, 44, 1, 1}, 1, "in `nap`, 2 times, 44.0 ms each."}, {{40, 20, 30}, 0, "in `nap`."},
+        {{30, 30}, 1, "in `nap`, 9 times, 10.0 ms on average."}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct wp_report *report = wp_report_create();
+        struct wp_facts facts;
+        wp_report_add(report, sample_node(report, "[app];nap;sleep:clock_nanosleep"), WP_DELIBERATE_SLEEP, 90 * MS, 9);
+        struct wp_trace *trace = made_sleeps(cases[i].lengths_ms, cases[i].break_ms);
+        assert_int_equal(wp_facts_build(&facts, "v1", "main", report, trace, NULL), 0);
+        if (!strstr(facts.findings[0].sentence, cases[i].words))
+            fail_msg("case %zu says: %s", i, facts.findings[0].sentence);
         wp_facts_fini(&facts);
     }
 }
@@ -199,7 +244,8 @@ static void a_herd_is_set_going(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(threads_are_counted_in_the_window),
-        cmocka_unit_test(two_threads_are_no_crowd), cmocka_unit_test(threads_may_be_stuck),
-        cmocka_unit_test(a_pool_has_threads), cmocka_unit_test(a_herd_is_set_going)};
+        cmocka_unit_test(sleeps_are_measured_in_the_window), cmocka_unit_test(two_threads_are_no_crowd),
+        cmocka_unit_test(threads_may_be_stuck), cmocka_unit_test(a_pool_has_threads),
+        cmocka_unit_test(a_herd_is_set_going)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -106,13 +106,13 @@ static const struct {
         "", 0, "sleeps on purpose for 90.0 ms (100 %) in `make`"},
     {{{FLUSH "io:vda", WP_BLOCKING_IO, 90, 900}, {FLUSH "sched:runnable", WP_SCHEDULER, 2, 300}}, "fsync_per_item",
         WP_SURETY_LIKELY,
-        "`fsync` in `save`, 300 times. fsync for each item, likely: 300 calls of `fsync`, 300 µs each"},
+        "`fsync` in `save`, 300 times. fsync for each item, likely: 300 calls of `fsync`, 300 µs on average"},
     /* A call of a large file waits for its pages one after the other, and once for the disk to have them. */
     {{{PAGES "io:vda", WP_BLOCKING_IO, 90, 900}, {PAGES "sched:runnable", WP_SCHEDULER, 2, 300},
          {FLUSH "io:vda", WP_BLOCKING_IO, 1, 3}, {FLUSH "sched:runnable", WP_SCHEDULER, 1, 3}},
         "", 0, "`fsync` in `save`, 3 times."},
     {{{PAGES "io:vda", WP_BLOCKING_IO, 90, 900}, {PAGES "sched:runnable", WP_SCHEDULER, 2, 300}}, "fsync_per_item",
-        WP_SURETY_POSSIBLE, "fsync for each item, possible: 300 sleeps in `fsync`, 300 µs each"},
+        WP_SURETY_POSSIBLE, "fsync for each item, possible: 300 sleeps in `fsync`, 300 µs on average"},
     {{{"[app];save;fsync@libc.so.6;sleep:fsync;io:vda", WP_BLOCKING_IO, 90, 900},
          {"[app];save;fsync@libc.so.6;sleep:fsync;sched:runnable", WP_SCHEDULER, 2, 300}},
         "fsync_per_item", WP_SURETY_POSSIBLE,
@@ -160,10 +160,11 @@ static const struct {
          {"[app];rest;nap;usleep@libc.so.6;sleep:clock_nanosleep", WP_DELIBERATE_SLEEP, 20, 1}},
         "lock_held_across_io", WP_SURETY_CERTAIN, "it is held during `usleep` in `nap`, called from `put`. Lock"},
     {{{"[app];wait_ready;usleep@libc.so.6;sleep:clock_nanosleep", WP_DELIBERATE_SLEEP, 90, 45}}, "polling",
-        WP_SURETY_POSSIBLE, "in `wait_ready`, 45 times, 2.00 ms each. Polling"},
+        WP_SURETY_POSSIBLE, "in `wait_ready`, 45 times, 2.00 ms on average. Polling"},
     {{{"[app];fetch;poll@libc.so.6;sleep:poll tcp 10.0.0.7:80", WP_TIMEOUT, 900, 3}}, "retry_after_timeout",
         WP_SURETY_LIKELY,
-        "in `fetch`, 3 times, 300 ms each. Retry after a timeout, likely: 3 timeouts of 300 ms on tcp"},
+        "in `fetch`, 3 times, 300 ms on average. Retry after a timeout, likely: 3 timeouts of 300 ms on average on "
+        "tcp"},
     {{{"[app];nap;sleep@libc.so.6;sleep:clock_nanosleep", WP_DELIBERATE_SLEEP, 90, 1}}, "", 0, "in `nap`."},
     {{{"[web];list;recv@libc.so.6;sleep:recvfrom tcp 10.0.0.7:5432;tcp:10.0.0.7:5432;[db];main;find",
           WP_UNDERSTOOD_FUNCTIONS, 90, 500},
@@ -176,7 +177,7 @@ static const struct {
          {"[web];list;recv@libc.so.6;sleep:recvfrom tcp 10.0.0.7:5432;sched:runnable", WP_SCHEDULER, 5, 30}},
         "n_plus_one", WP_SURETY_POSSIBLE, "web waits in `list` for db, which sleeps on purpose for 90.0 ms"},
     {{{"[web];list;recv@libc.so.6;sleep:recvfrom tcp 10.0.0.7:80;tcp:10.0.0.7:80", WP_MESSAGE_IN_FLIGHT, 410, 10}},
-        "delayed_ack", WP_SURETY_LIKELY, "10 messages are on their way for 41.0 ms each"},
+        "delayed_ack", WP_SURETY_LIKELY, "10 messages are on their way for 41.0 ms on average"},
     {{{"[web];list;recv@libc.so.6;sleep:recvfrom tcp 10.0.0.7:80;tcp:10.0.0.7:80", WP_MESSAGE_IN_FLIGHT, 200, 10}}, "",
         0, "in `list`"},
     /* Who is asked may have the same name, and no function that is known. */
@@ -343,7 +344,8 @@ static const struct {
         "lock_held_across_io", WP_SURETY_CERTAIN, "it is held during `recvfrom` in `query`"},
     /* An event loop does not say itself whose answer was due. */
     {{{"[node];sleep:epoll_wait;tcp:10.0.0.7:80", WP_TIMEOUT, 900, 3}}, "retry_after_timeout", WP_SURETY_LIKELY,
-        "until a timeout, unanswered by tcp 10.0.0.7:80: `epoll_wait`, 3 times, 300 ms each. Retry after a timeout"},
+        "until a timeout, unanswered by tcp 10.0.0.7:80: `epoll_wait`, 3 times, 300 ms on average. Retry after a "
+        "timeout"},
     /* Nor in each of its sleeps, when it goes on in another thread; half of them tell. */
     {{{"[go];sleep:epoll_pwait", WP_TIMEOUT, 450, 3},
          {"[go];[go];sleep:epoll_pwait;tcp:10.0.0.7:80", WP_TIMEOUT, 250, 2},

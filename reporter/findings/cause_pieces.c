@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "reporter/findings/cause_pieces.h"
+
+#include "common/intmap.h"
+#include "storage/report/report_read.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#define CRUMB_PART 20u /* of the longest piece */
+#define WHOLE_PART 50u /* of the cause's time, which may lie beside the window */
+#define BREAK_NS 100u  /* times are in steps of 32 ns */
+
+static struct wp_intkey key_of(uint32_t parent, uint32_t style, const char *name)
+{
+    return (struct wp_intkey){XXH3_64bits_withSeed(name, strlen(name), style), parent};
+}
+
+/* The row's cells and all that they stand on, by parent and frame. */
+static bool index_nodes(
+    struct wp_intmap *index, const struct wp_causes *causes, const struct wp_facts *facts, uint32_t row)
+{
+    const struct wp_flame *flame = &facts->flame;
+    uint32_t found;
+    for (uint32_t i = 0; i < flame->cell_count; i++)
+        for (uint32_t at = causes->cell_cause[i] == row + 1 ? flame->cells[i].node : 0; at;
+             at = flame->nodes[at].parent) {
+            const struct wp_flame_node *node = &flame->nodes[at];
+            struct wp_intkey key =
+                key_of(node->parent, wp_facts_frame_style(facts, node->frame), wp_facts_frame_name(facts, node->frame));
+            if (wp_intmap_get(index, key, &found))
+                break;
+            if (wp_intmap_put(index, key, at))
+                return false;
+        }
+    return true;
+}
+
+/* By node of the trace: that of the flame, 0 none of the row's. */
+static uint32_t *map_nodes(const struct wp_causes *causes, const struct wp_facts *facts, uint32_t row)
+{
+    const struct wp_trace *trace = facts->trace;
+    struct wp_intmap index = {0};
+    uint32_t *nodes = calloc(trace->node_count + 1u, sizeof(*nodes));
+    bool is_done = nodes && index_nodes(&index, causes, facts, row);
+    for (uint32_t i = 1; is_done && i < trace->node_count; i++) {
+        const struct wp_frame_info *frame = &trace->frames[trace->nodes[i].frame];
+        uint32_t parent = trace->nodes[i].parent;
+        if (!parent || nodes[parent])
+            wp_intmap_get(
+                &index, key_of(nodes[parent], frame->style, wp_intern_text(trace->strings, frame->name)), &nodes[i]);
+    }
+    wp_intmap_fini(&index);
+    if (is_done)
+        return nodes;
+    free(nodes);
+    return NULL;
+}
+
+static int by_time(const void *left, const void *right)
+{
+    const struct wp_trace_piece *a = left, *b = right;
+    if (a->path != b->path)
+        return a->path < b->path ? -1 : 1;
+    return a->start_ns < b->start_ns ? -1 : a->start_ns > b->start_ns;
+}
+
+/* Those of the row, by time; parts of one are joined. */
+static uint32_t collect(
+    struct wp_trace_piece *pieces, const bool *is_its, const uint32_t *nodes, const struct wp_trace *trace)
+{
+    uint32_t found = 0, count = 0;
+    for (uint32_t i = 0; i < trace->piece_count; i++) {
+        const struct wp_trace_piece *piece = &trace->pieces[i];
+        if (piece->node < trace->node_count && is_its[nodes[piece->node]] &&
+            (piece->category == WP_DELIBERATE_SLEEP || piece->category == WP_TIMEOUT))
+            pieces[found++] = *piece;
+    }
+    qsort(pieces, found, sizeof(*pieces), by_time);
+    for (uint32_t i = 0; i < found; i++) {
+        struct wp_trace_piece *last = count ? &pieces[count - 1] : NULL;
+        if (last && last->path == pieces[i].path && last->start_ns + last->length_ns + BREAK_NS >= pieces[i].start_ns)
+            last->length_ns += pieces[i].length_ns;
+        else
+            pieces[count++] = pieces[i];
+    }
+    return count;
+}
+
+static int by_length(const void *left, const void *right)
+{
+    const struct wp_trace_piece *a = left, *b = right;
+    return a->length_ns < b->length_ns ? -1 : a->length_ns > b->length_ns;
+}
+
+static struct wp_cause_pieces sum_up(struct wp_trace_piece *pieces, uint32_t count, uint64_t whole_ns)
+{
+    uint64_t all_ns = 0, ns = 0, longest_ns;
+    uint32_t crumbs = 0;
+    qsort(pieces, count, sizeof(*pieces), by_length);
+    longest_ns = count ? pieces[count - 1].length_ns : 0;
+    for (uint32_t i = 0; i < count; i++) {
+        bool is_crumb = pieces[i].length_ns < longest_ns / CRUMB_PART;
+        all_ns += pieces[i].length_ns;
+        ns += is_crumb ? 0 : pieces[i].length_ns;
+        crumbs += is_crumb;
+    }
+    if (!count || all_ns < whole_ns - whole_ns / WHOLE_PART)
+        return (struct wp_cause_pieces){0};
+    return (struct wp_cause_pieces){.count = count - crumbs,
+        .longest_ns = longest_ns,
+        .usual_ns = pieces[crumbs + (count - crumbs) / 2].length_ns,
+        .mean_ns = ns / (count - crumbs)};
+}
+
+struct wp_cause_pieces wp_cause_pieces(const struct wp_causes *causes, struct wp_facts *facts, uint32_t row)
+{
+    const struct wp_flame *flame = &facts->flame;
+    const struct wp_trace *trace = facts->trace;
+    struct wp_cause_pieces sum = {0};
+    if (!trace)
+        return sum;
+    uint32_t *nodes = map_nodes(causes, facts, row);
+    bool *is_its = calloc(flame->count + 1u, sizeof(*is_its));
+    struct wp_trace_piece *pieces = malloc((trace->piece_count + 1u) * sizeof(*pieces));
+    facts->pool.failed |= !nodes || !is_its || !pieces;
+    if (nodes && is_its && pieces) {
+        for (uint32_t i = 0; i < flame->cell_count; i++)
+            is_its[flame->cells[i].node] |= causes->cell_cause[i] == row + 1;
+        is_its[0] = false;
+        sum = sum_up(pieces, collect(pieces, is_its, nodes, trace), causes->rows[row].ns);
+    }
+    free(nodes);
+    free(is_its);
+    free(pieces);
+    return sum;
+}
