@@ -5,13 +5,27 @@
 
 #include <string.h>
 
+/* The file of the layer's outermost function of the program, which calls `place` or who does so; NULL: not known. */
+static const char *outermost_file(const struct wp_cause_case *of, uint32_t place)
+{
+    uint32_t below = place, at = place, next;
+    while ((next = wp_code_location_caller(of->facts, of->causes->locations, at)) != 0) {
+        below = at;
+        at = next;
+    }
+    return wp_code_location_call(of->facts, at, below).file;
+}
+
 /* Whether its caller tells more than the function at that place: several call it, or it lies in a file of helpers. */
 static bool is_helper(const struct wp_cause_case *of, uint32_t place, const struct wp_code_location *call)
 {
     uint32_t own = of->causes->locations[place];
+    if (of->causes->callers[of->facts->flame.nodes[own].frame] == WP_CALLERS_SEVERAL)
+        return true;
     struct wp_code_location location = wp_code_location_at(of->facts, of->causes->locations, place);
-    return of->causes->callers[of->facts->flame.nodes[own].frame] == WP_CALLERS_SEVERAL ||
-        (call->file && location.file && strcmp(call->file, location.file) != 0);
+    const char *outermost = outermost_file(of, place);
+    return location.file && call->file && outermost && strcmp(location.file, call->file) != 0 &&
+        strcmp(location.file, outermost) != 0;
 }
 
 /* Whether the function of `place` stands between the nodes, called from there. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/findings/cause_waiting.h"
 
+#include "reporter/findings/cause_lock.h"
 #include "storage/report/report_read.h"
 
 #include <stdlib.h>
@@ -25,17 +26,20 @@ static uint32_t sleep_below(const struct wp_facts *facts, uint32_t node)
     return node;
 }
 
-/* Of one pseudo-stack. */
+/* Of one pseudo-stack. A place in the program is preferred to one in a library further in. */
 static uint32_t waiting_at(const struct wp_causes *causes, const struct wp_facts *facts, uint32_t base, uint32_t sleep)
 {
-    uint32_t at = sleep_below(facts, process_of(facts, sleep));
+    uint32_t at = sleep_below(facts, process_of(facts, sleep)), in_library = 0;
     while (at) {
         struct wp_cause_fact layer = {.base = base, .process = process_of(facts, at)};
-        if (causes->locations[at] && wp_cause_is_own(facts, &layer))
-            return at;
+        if (causes->locations[at] && wp_cause_is_own(facts, &layer)) {
+            if (wp_cause_is_own_function(facts, causes->locations[at]))
+                return at;
+            in_library = in_library ? in_library : at;
+        }
         at = sleep_below(facts, layer.process);
     }
-    return 0;
+    return in_library;
 }
 
 uint32_t wp_cause_waiting(const struct wp_causes *causes, struct wp_facts *facts, uint32_t row, uint64_t *ns)

@@ -209,6 +209,10 @@ static const struct {
     {{{"[app];fetch;sleep:futex;[app];sleep:read pipe;[sh];sleep:read tcp 10.0.0.7:80;[web];sleep:clock_nanosleep",
          WP_DELIBERATE_SLEEP, 90, 1}},
         "", 0, "app waits in `fetch` for web, which sleeps on purpose for 90.0 ms"},
+    {{{"[java];Shop.hook;pthread_cond_wait@libc.so.6;sleep:futex;[reaper]@java;wait_for@libjava.so;sleep:wait4;[sleep];"
+       "sleep:clock_nanosleep",
+         WP_DELIBERATE_SLEEP, 90, 1}},
+        "", 0, "java waits in `Shop.hook` for sleep, which sleeps on purpose for 90.0 ms"},
     /* The program is no library or runtime; of its threads one may sleep where nothing is known, and most of the time.
      */
     {{{"[node];await_frame@/srv/shop.js;pthread_cond_wait@libc.so.6;sleep:futex;[node];uv_run@node;sleep:epoll_pwait",
