@@ -97,21 +97,21 @@ static int by_length(const void *left, const void *right)
 static struct wp_cause_pieces sum_up(struct wp_trace_piece *pieces, uint32_t count, uint64_t whole_ns)
 {
     uint64_t all_ns = 0, ns = 0, longest_ns;
-    uint32_t crumbs = 0;
+    uint32_t whole = 0;
     qsort(pieces, count, sizeof(*pieces), by_length);
     longest_ns = count ? pieces[count - 1].length_ns : 0;
     for (uint32_t i = 0; i < count; i++) {
         bool is_crumb = pieces[i].length_ns < longest_ns / CRUMB_PART;
         all_ns += pieces[i].length_ns;
         ns += is_crumb ? 0 : pieces[i].length_ns;
-        crumbs += is_crumb;
+        whole += !is_crumb;
     }
-    if (!count || all_ns < whole_ns - whole_ns / WHOLE_PART)
+    if (!whole || all_ns < whole_ns - whole_ns / WHOLE_PART)
         return (struct wp_cause_pieces){0};
-    return (struct wp_cause_pieces){.count = count - crumbs,
+    return (struct wp_cause_pieces){.count = whole,
         .longest_ns = longest_ns,
-        .usual_ns = pieces[crumbs + (count - crumbs) / 2].length_ns,
-        .mean_ns = ns / (count - crumbs)};
+        .usual_ns = pieces[count - whole + whole / 2].length_ns,
+        .mean_ns = ns / whole};
 }
 
 struct wp_cause_pieces wp_cause_pieces(const struct wp_causes *causes, struct wp_facts *facts, uint32_t row)
