@@ -159,9 +159,9 @@ static void add(struct wp_group *group, const struct wp_source_file *file, const
     bool by_line = kind->by_line, is_new = kind->is_new;
     if (by_line || is_new)
         group->rows[group->count++] = by_line
-            ? (struct wp_group_row){wp_pool_printf(&group->pool, "%s:%u", file->path, site->line), site->function, 0, 0,
-                  0, 0}
-            : (struct wp_group_row){file->path, "", 0, 0, 0, 0};
+            ? (struct wp_group_row){wp_pool_printf(&group->pool, "%s:%u", file->path, site->line),
+                  wp_pool_printf(&group->pool, "%s", site->function), 0, 0, 0, 0}
+            : (struct wp_group_row){wp_pool_printf(&group->pool, "%s", file->path), "", 0, 0, 0, 0};
     struct wp_group_row *row = &group->rows[group->count - 1];
     row->ns += kind->ns;
     row->inclusive_ns = site->total_ns > row->inclusive_ns ? site->total_ns : row->inclusive_ns;

@@ -2,6 +2,8 @@
 /* Physical lines: what `#line` calls them, and which of them are one statement. */
 #include "reporter/source/source_physical.h"
 
+#include "common/code_rank.h"
+
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +19,12 @@ static bool ends_with(const char *path, const char *name, size_t size)
     size_t length = strlen(path);
     return length >= size && !memcmp(path + length - size, name, size) &&
         (length == size || path[length - size - 1] == '/');
+}
+
+static bool ends_in(const char *path, const char *ending)
+{
+    size_t length = strlen(path), size = strlen(ending);
+    return length >= size && !strcmp(path + length - size, ending);
 }
 
 /* What a directive in `file` may mean by a name: the compiler puts its own folder before it, which is above the file's
@@ -56,21 +64,32 @@ static void find_files(
         }
 }
 
-/* "#line 12", "#line 12 "name"", "# 12 "name" 2": true, and what the next line is. */
+static bool is_perl(const char *path)
+{
+    return ends_in(path, ".pl") || ends_in(path, ".pm");
+}
+
+/* "#line 12", "#line 12 "name"", "# 12 "name" 2": true, and what the next line is. In scripts "#" begins a comment, but
+ * Perl reads those that say "line". */
 static bool read_directive(const char *text, const struct wp_source_lines *lines, uint32_t file, struct meant *next)
 {
+    const char *path = lines->files[file].path;
     text += strspn(text, " \t");
     if (*text++ != '#')
         return false;
     text += strspn(text, " \t");
-    if (!strncmp(text, "line", 4))
-        text += 4;
+    bool says_line = !strncmp(text, "line", 4);
+    if (wp_code_rank_of_source(path) && !(says_line && is_perl(path)))
+        return false;
+    text += says_line ? 4 : 0;
     text += strspn(text, " \t");
     if (!isdigit((unsigned char)*text))
         return false;
     char *end;
     unsigned long number = strtoul(text, &end, 10);
     end += strspn(end, " \t");
+    if (*end && *end != '"')
+        return false;
     next->line = number < UINT32_MAX ? (uint32_t)number : 0;
     if (*end == '"')
         find_files(next, lines, file, end + 1, strcspn(end + 1, "\""));

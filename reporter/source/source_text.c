@@ -135,8 +135,9 @@ static bool take_text(struct wp_buffer *reasons, struct wp_source_text *text, co
         : !text->text.size                            ? "the file is empty"
         : memchr(text->text.data, 0, text->text.size) ? "the file is not text"
                                                       : NULL;
+    const char *data = (const char *)text->text.data;
     bool is_renumbered =
-        text->text.size && (memmem(text->text.data, text->text.size, "#line", 5) || text->text.data[0] == '#');
+        text->text.size > 1 && (memmem(data, text->text.size, "#line", 5) || (data[0] == '#' && data[1] != '!'));
     if (!reason && (lines >= last_line || is_renumbered))
         return true;
     wp_buffer_printf(reasons, "%s%s: ", reasons->size ? "; " : "", who);

@@ -229,6 +229,16 @@ static void lines_and_files_add_up(void **state)
     assert_int_equal(group.rows[0].inclusive_ns, 410000000);
     wp_group_fini(&group);
     assert_int_equal(wp_group_build(&group, &facts, &(struct wp_group_filter){.host = "*"}, WP_BY_FILE, NULL), -EINVAL);
+    for (int by = WP_BY_FILE; by <= WP_BY_LINE; by++) { /* the rows outlive what they were made of */
+        assert_int_equal(wp_group_build(&group, &facts, &(struct wp_group_filter){0}, by, NULL), 0);
+        for (size_t i = 0; i < group.count; i++)
+            for (uint32_t k = 0; k < facts.source.site_count; k++)
+                assert_true(group.rows[i].object != facts.source.sites[k].function);
+        for (size_t i = 0; i < group.count; i++)
+            for (uint32_t k = 0; k < facts.source.file_count; k++)
+                assert_true(group.rows[i].name != facts.source.files[k].path);
+        wp_group_fini(&group);
+    }
     wp_facts_fini(&facts);
 }
 
