@@ -29,6 +29,12 @@ bool wp_code_rank_is_runtime(const char *base)
     return false;
 }
 
+bool wp_code_rank_is_interpreter(const char *base)
+{
+    static const char *const names[] = {"python", "libpython", "ruby", "libruby", "perl", "libperl", "php", "lua"};
+    return BEGINS(base, names);
+}
+
 /* Rust's own methods of numbers, characters, slices and pointers: "<u64>::wrapping_add", "<str as ...>". */
 static bool is_of_primitive(const char *name)
 {

@@ -13,5 +13,7 @@ unsigned wp_code_rank(const char *name, const char *object);
 unsigned wp_code_rank_of_source(const char *object);
 /* Files of the C library, of what languages need beneath them, and of interpreters; `base` without its folder. */
 bool wp_code_rank_is_runtime(const char *base);
+/* Of a script's interpreter: which of its own functions runs the program's says nothing. */
+bool wp_code_rank_is_interpreter(const char *base);
 
 #endif

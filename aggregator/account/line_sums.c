@@ -2,6 +2,7 @@
 #include "aggregator/account/line_sums.h"
 
 #include "common/array.h"
+#include "common/code_rank.h"
 #include "storage/report/report_lines.h"
 #include "storage/value/rows.h"
 
@@ -14,6 +15,8 @@ enum {
     SITE_AGAIN_IN_LAYER = 4, /* and in the same process */
     CALL_AGAIN = 8,          /* the same for what its parent calls */
     CALL_AGAIN_IN_LAYER = 16,
+    THROUGH_AGAIN = 32, /* or what a script calls through its interpreter */
+    THROUGH_AGAIN_IN_LAYER = 64,
 };
 
 void wp_line_sums_fini(struct wp_line_sums *s)
@@ -53,19 +56,43 @@ static bool is_same_site(const struct wp_path_frame *a, const struct wp_path_fra
     return a->file == b->file && a->line == b->line && a->name == b->name;
 }
 
-/* A call is what stands right above a function, when the line of one of the two is known. */
-static bool is_call(const struct wp_pathtree *tree, uint32_t node)
+/* A call is what stands right above a function, when the line of one of the two is known: the function's node; 0. */
+static uint32_t called_by(const struct wp_pathtree *tree, uint32_t node)
 {
-    const struct wp_path_frame *callee = frame_at(tree, node), *caller = frame_at(tree, tree->nodes[node].parent);
-    return tree->nodes[node].parent && caller->style == WP_STYLE_USER && callee->style != WP_STYLE_PROCESS &&
-        (caller->file || callee->file);
+    uint32_t parent = tree->nodes[node].parent;
+    const struct wp_path_frame *callee = frame_at(tree, node), *caller = frame_at(tree, parent);
+    bool is_call = parent && caller->style == WP_STYLE_USER && callee->style != WP_STYLE_PROCESS;
+    return is_call && (caller->file || callee->file) ? parent : 0;
 }
 
-static bool is_same_call(const struct wp_pathtree *tree, uint32_t a, uint32_t b)
+static bool is_interpreter(const struct wp_pathtree *tree, uint32_t node)
+{
+    const struct wp_path_frame *frame = frame_at(tree, node);
+    const char *object = wp_intern_text(tree->strings, frame->object), *slash = strrchr(object, '/');
+    return frame->style == WP_STYLE_USER && wp_code_rank_is_interpreter(slash ? slash + 1 : object);
+}
+
+/* The function of a script whose line called it through functions of the interpreter, which say nothing of it; 0. */
+static uint32_t called_through(const struct wp_pathtree *tree, uint32_t node)
+{
+    uint32_t parent = tree->nodes[node].parent, at = parent;
+    if (!parent || frame_at(tree, node)->style == WP_STYLE_PROCESS || !is_interpreter(tree, parent) ||
+        is_interpreter(tree, node))
+        return 0;
+    while (at && is_interpreter(tree, at))
+        at = tree->nodes[at].parent;
+    const struct wp_path_frame *script = frame_at(tree, at);
+    bool is_script = at && script->style == WP_STYLE_USER && script->file &&
+        wp_code_rank_of_source(wp_intern_text(tree->strings, script->object));
+    return is_script ? at : 0;
+}
+
+/* Of what stands in two nodes, by those two. */
+static bool is_same_call(const struct wp_pathtree *tree, uint32_t a, uint32_t by_a, uint32_t b, uint32_t by_b)
 {
     const struct wp_path_frame *x = frame_at(tree, a), *y = frame_at(tree, b);
-    return x->name == y->name && x->style == y->style && x->is_inlined == y->is_inlined &&
-        is_same_site(frame_at(tree, tree->nodes[a].parent), frame_at(tree, tree->nodes[b].parent));
+    return by_a && by_b && x->name == y->name && x->style == y->style && x->is_inlined == y->is_inlined &&
+        is_same_site(frame_at(tree, by_a), frame_at(tree, by_b));
 }
 
 /* Looks down the stack once, when the node is new. */
@@ -74,18 +101,22 @@ static uint8_t flags_of(const struct wp_line_sums *s, const struct wp_pathtree *
     const struct wp_path_frame *frame = frame_at(tree, node);
     uint32_t parent = tree->nodes[node].parent;
     uint8_t flags = parent ? s->nodes[parent].flags & HAS_LINES : 0;
-    bool calls = is_call(tree, node), is_in_layer = frame->style != WP_STYLE_PROCESS;
+    uint32_t by = called_by(tree, node), through = called_through(tree, node);
+    bool is_in_layer = frame->style != WP_STYLE_PROCESS;
     if (frame->file)
         flags |= HAS_LINES;
-    if (!frame->file && !calls)
+    if (!frame->file && !by && !through)
         return flags;
     for (uint32_t at = parent; at; at = tree->nodes[at].parent) {
         const struct wp_path_frame *below = frame_at(tree, at);
         is_in_layer &= below->style != WP_STYLE_PROCESS;
         if (frame->file && below->file && is_same_site(frame, below))
             flags |= SITE_AGAIN | (is_in_layer ? SITE_AGAIN_IN_LAYER : 0);
-        if (calls && is_call(tree, at) && is_same_call(tree, node, at))
+        uint32_t by_below = called_by(tree, at), through_below = called_through(tree, at);
+        if (is_same_call(tree, node, by, at, by_below) || is_same_call(tree, node, by, at, through_below))
             flags |= CALL_AGAIN | (is_in_layer ? CALL_AGAIN_IN_LAYER : 0);
+        if (is_same_call(tree, node, through, at, through_below) || is_same_call(tree, node, through, at, by_below))
+            flags |= THROUGH_AGAIN | (is_in_layer ? THROUGH_AGAIN_IN_LAYER : 0);
     }
     return flags;
 }
@@ -193,28 +224,48 @@ static void put_line(const struct wp_line_sum *sum, uint8_t flags, uint32_t site
     }
 }
 
+/* What stands in the node is called by a line of that one. */
+static void put_call(
+    struct wp_line_sums *s, const struct wp_pathtree *tree, struct wp_report *report, uint32_t node, uint32_t caller)
+{
+    struct wp_line_sum *sum = &s->rows[s->nodes[node].row - 1];
+    const struct wp_path_frame *frame = frame_at(tree, node);
+    uint8_t flags = s->nodes[node].flags;
+    bool is_through = caller != tree->nodes[node].parent;
+    struct wp_report_call call = {.site = site_of(s, tree, report, tree->nodes[caller].frame),
+        .style = frame->style,
+        .is_inlined = frame->is_inlined,
+        .total_ns = flags & (is_through ? THROUGH_AGAIN : CALL_AGAIN) ? 0 : total_of(sum) - sum->through_ns,
+        .run_ns = flags & (is_through ? THROUGH_AGAIN_IN_LAYER : CALL_AGAIN_IN_LAYER)
+            ? 0
+            : sum->run_ns - sum->through_run_ns};
+    if (call.site == UINT32_MAX || (!call.total_ns && !call.run_ns))
+        return;
+    call.callee = wp_report_string(report, wp_intern_text(tree->strings, frame->name));
+    wp_report_call_add(report, &call);
+    if (!is_through)
+        return;
+    while (tree->nodes[node].parent != caller)
+        node = tree->nodes[node].parent;
+    sum = s->nodes[node].row ? &s->rows[s->nodes[node].row - 1] : sum;
+    sum->through_ns = wp_sum(sum->through_ns, call.total_ns);
+    sum->through_run_ns = wp_sum(sum->through_run_ns, call.run_ns);
+}
+
 static void put_node(struct wp_line_sums *s, const struct wp_pathtree *tree, struct wp_report *report, uint32_t node)
 {
     const struct wp_line_sum *sum = &s->rows[s->nodes[node].row - 1];
     const struct wp_path_frame *frame = frame_at(tree, node);
-    uint8_t flags = s->nodes[node].flags;
     uint32_t site = frame->file ? site_of(s, tree, report, tree->nodes[node].frame) : 0;
     if (frame->file && site != UINT32_MAX)
-        put_line(sum, flags, site, report);
+        put_line(sum, s->nodes[node].flags, site, report);
     s->left_out += site == UINT32_MAX;
     s->left_out_ns = wp_sum(s->left_out_ns, site == UINT32_MAX ? total_of(sum) : 0);
-    if (!is_call(tree, node))
-        return;
-    site = site_of(s, tree, report, tree->nodes[tree->nodes[node].parent].frame);
-    struct wp_report_call call = {.site = site,
-        .style = frame->style,
-        .is_inlined = frame->is_inlined,
-        .total_ns = flags & CALL_AGAIN ? 0 : total_of(sum),
-        .run_ns = flags & CALL_AGAIN_IN_LAYER ? 0 : sum->run_ns};
-    if (site == UINT32_MAX || (!call.total_ns && !call.run_ns))
-        return;
-    call.callee = wp_report_string(report, wp_intern_text(tree->strings, frame->name));
-    wp_report_call_add(report, &call);
+    uint32_t by = called_by(tree, node), through = called_through(tree, node);
+    if (by)
+        put_call(s, tree, report, node, by);
+    if (through)
+        put_call(s, tree, report, node, through);
 }
 
 void wp_line_sums_flush(struct wp_line_sums *s, const struct wp_pathtree *tree, struct wp_report *report)

@@ -22,6 +22,9 @@ struct wp_line_node {
 struct wp_line_sum {
     uint64_t total_ns[WP_CATEGORIES];
     uint64_t run_ns, self_ns; /* of WP_UNDERSTOOD_FUNCTIONS */
+    /* Of an interpreter's function on a script's: of all that and of the run, what is said of what it called in turn.
+     */
+    uint64_t through_ns, through_run_ns;
 };
 
 /* Zeroed: none. */

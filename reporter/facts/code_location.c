@@ -9,16 +9,6 @@
 
 #define NAME_BYTES 80u
 
-/* Of a script's interpreter: which of its own functions runs the program's says nothing. */
-static bool is_interpreter_file(const char *base)
-{
-    static const char *const names[] = {"python", "libpython", "ruby", "libruby", "perl", "libperl", "php", "lua"};
-    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-        if (!strncmp(base, names[i], strlen(names[i])))
-            return true;
-    return false;
-}
-
 unsigned wp_code_location_rank(uint32_t style, const char *name, const char *object)
 {
     return style == WP_STYLE_USER ? wp_code_rank(name, object) : 0;
@@ -73,34 +63,57 @@ uint32_t *wp_code_locations_build(struct wp_pool *pool, const struct wp_facts *f
     return locations;
 }
 
-/* The line in `function` from which most time went into `callee`; NULL: the line with most time of its own. */
-static void find_line(const struct wp_facts *facts, const char *callee, struct wp_code_location *location)
-{
-    const struct wp_source_lines *lines = &facts->source;
-    uint64_t most = 0;
-    for (uint32_t i = 0; i < lines->site_count; i++) {
-        const struct wp_source_site *site = &lines->sites[i];
-        if (site->file == UINT32_MAX || strcmp(site->function, location->function))
-            continue;
-        uint64_t ns = callee ? 0 : site->own_ns;
-        for (uint32_t k = 0; callee && k < site->call_count; k++) {
-            const struct wp_source_call *call = &lines->calls[site->first_call + k];
-            if (!strcmp(call->name, callee) && call->total_ns > ns)
-                ns = call->total_ns;
-        }
-        if (ns > most) {
-            most = ns;
-            location->file = lines->files[site->file].path;
-            location->line = site->line;
-        }
-    }
-}
-
 static const char *object_of(const struct wp_facts *facts, uint32_t frame)
 {
     uint32_t count;
     const struct wp_frame_info *frames = wp_report_frames(facts->report, &count);
     return frame < count ? wp_report_text(facts->report, frames[frame].object) : "";
+}
+
+static bool is_interpreter(const struct wp_facts *facts, uint32_t node)
+{
+    uint32_t frame = facts->flame.nodes[node].frame;
+    return wp_facts_frame_style(facts, frame) == WP_STYLE_USER &&
+        wp_code_rank_is_interpreter(wp_source_base(object_of(facts, frame)));
+}
+
+static uint64_t into(const struct wp_source_lines *lines, const struct wp_source_site *site, const char *callee)
+{
+    uint64_t most = callee ? 0 : site->own_ns;
+    for (uint32_t k = 0; callee && k < site->call_count; k++) {
+        const struct wp_source_call *call = &lines->calls[site->first_call + k];
+        if (!strcmp(call->name, callee) && call->total_ns > most)
+            most = call->total_ns;
+    }
+    return most;
+}
+
+/* The line in the function from which most time went into `callee` (NULL: the one with most time of its own), and its
+ * file alone where another line has half as much: which of them is meant is not known. Functions of scripts are of the
+ * file that they are in: many have one name. */
+static void find_line(
+    const struct wp_facts *facts, uint32_t caller, const char *callee, struct wp_code_location *location)
+{
+    const struct wp_source_lines *lines = &facts->source;
+    const char *object = object_of(facts, facts->flame.nodes[caller].frame);
+    uint64_t most = 0, second = 0;
+    for (uint32_t i = 0; i < lines->site_count; i++) {
+        const struct wp_source_site *site = &lines->sites[i];
+        if (site->file == UINT32_MAX || strcmp(site->function, location->function) ||
+            (wp_code_rank_of_source(object) && strcmp(lines->files[site->file].path, object)))
+            continue;
+        uint64_t ns = into(lines, site, callee);
+        if (ns > most) {
+            second = most;
+            most = ns;
+            location->file = lines->files[site->file].path;
+            location->line = site->line;
+        } else if (ns > second) {
+            second = ns;
+        }
+    }
+    if (second > most / 2)
+        location->line = 0;
 }
 
 uint32_t wp_code_location_caller(const struct wp_facts *facts, const uint32_t *locations, uint32_t node)
@@ -115,19 +128,24 @@ uint32_t wp_code_location_caller(const struct wp_facts *facts, const uint32_t *l
 struct wp_code_location wp_code_location_call(const struct wp_facts *facts, uint32_t caller, uint32_t node)
 {
     const struct wp_flame_node *nodes = facts->flame.nodes;
-    uint32_t callee = node;
+    uint32_t callee = node, beyond = 0; /* ... the interpreter */
     struct wp_code_location location = {.function = wp_facts_frame_name(facts, nodes[caller].frame)};
-    if (node != caller) {
-        while (nodes[callee].parent != caller)
-            callee = nodes[callee].parent;
+    for (uint32_t at = node; at != caller; at = nodes[at].parent) {
+        beyond = is_interpreter(facts, at) ? beyond : at;
+        callee = at;
+    }
+    if (callee != caller) {
         const char *name = wp_facts_frame_name(facts, nodes[callee].frame);
         if (wp_facts_frame_style(facts, nodes[callee].frame) == WP_STYLE_USER && *name != '[' &&
-            !is_interpreter_file(wp_source_base(object_of(facts, nodes[callee].frame))))
+            !is_interpreter(facts, callee))
             location.call = name;
-        find_line(facts, name, &location);
+        if (beyond)
+            find_line(facts, caller, wp_facts_frame_name(facts, nodes[beyond].frame), &location);
+        if (!location.file)
+            find_line(facts, caller, name, &location);
     }
     if (!location.file)
-        find_line(facts, NULL, &location);
+        find_line(facts, caller, NULL, &location);
     return location;
 }
 

@@ -181,6 +181,45 @@ static void nothing_without_lines(void **state)
     end(&made);
 }
 
+static uint32_t of(struct made *made, uint32_t node, const char *function, const char *object, uint32_t line)
+{
+    uint32_t frame = wp_pathtree_frame(&made->tree, WP_STYLE_USER, function, object);
+    if (line)
+        frame = wp_pathtree_at_line(&made->tree, frame, object, line, false);
+    return wp_pathtree_child(&made->tree, node, frame);
+}
+
+/* Each line of a script calls the same function of its interpreter: what that calls is told of the line, too. */
+static void scripts_call_through_their_interpreter(void **state)
+{
+    (void)state;
+    static const char script[] = "/srv/app.py", python[] = "/usr/lib/libpython3.11.so.1.0", libc[] = "/lib/libc.so.6";
+    struct made made;
+    begin(&made);
+    uint32_t app = process(&made, 0, "[app]");
+    uint32_t ask = of(&made, app, "<module>", script, 9), nap = of(&made, app, "<module>", script, 11);
+    uint32_t ask_by = of(&made, ask, "PyObject_Vectorcall", python, 0),
+             nap_by = of(&made, nap, "PyObject_Vectorcall", python, 0);
+    uint32_t receive = of(&made, of(&made, ask_by, "sock_call", python, 0), "recv", libc, 0);
+    uint32_t sleep = of(&made, nap_by, "clock_nanosleep", libc, 0);
+    run(&made, ask_by, 5);
+    run(&made, receive, 7);
+    wp_line_sums_add(&made.sums, &made.tree, asleep(&made, receive), WP_MESSAGE_IN_FLIGHT, 400, false);
+    wp_line_sums_add(&made.sums, &made.tree, asleep(&made, sleep), WP_DELIBERATE_SLEEP, 900, false);
+    /* the interpreter calls the script again, which calls the same at the same line */
+    uint32_t again = of(&made, of(&made, ask_by, "call_back", python, 0), "<module>", script, 9);
+    wp_line_sums_add(&made.sums, &made.tree,
+        asleep(&made, of(&made, of(&made, again, "PyObject_Vectorcall", python, 0), "recv", libc, 0)),
+        WP_MESSAGE_IN_FLIGHT, 30, false);
+    wp_line_sums_flush(&made.sums, &made.tree, made.report);
+    is_line(&made, script, 9, "<module>", 442, 12, 0);
+    is_call(&made, "<module>", 9, "recv", false, 437, 7);
+    is_call(&made, "<module>", 9, "<module>", false, 30, 0);
+    is_call(&made, "<module>", 11, "clock_nanosleep", false, 900, 0);
+    is_call(&made, "<module>", 11, "PyObject_Vectorcall", false, 0, 0);
+    end(&made);
+}
+
 static void too_many_are_counted(void **state)
 {
     (void)state;
@@ -205,6 +244,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(adds_up), cmocka_unit_test(recursion_counts_once),
         cmocka_unit_test(processes_part), cmocka_unit_test(nothing_without_lines),
-        cmocka_unit_test(too_many_are_counted)};
+        cmocka_unit_test(scripts_call_through_their_interpreter), cmocka_unit_test(too_many_are_counted)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
