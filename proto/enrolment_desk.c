@@ -160,6 +160,9 @@ static const char *judge(struct wp_enrolment_desk *d, struct asker *a)
         return NULL;
     if (!rc)
         wp_allowlist_refresh(d->list, false, d->options.logger);
+    if (!rc && wp_allowlist_find(d->list, a->key_bytes, &key) && key.kind == WP_KEY_OF_HOST &&
+        !memcmp(key.host, a->host_bytes, sizeof(key.host)))
+        return NULL; /* in a file of another name */
     if (rc == -EEXIST || (!rc && wp_allowlist_has_host(d->list, a->host_bytes)))
         return "the host has another key; take its line out of the allowlist if this host has lost that";
     if (!rc && wp_allowlist_find(d->list, a->key_bytes, &key))

@@ -28,6 +28,7 @@
 
   function makeSortable(table) {
     Array.from(table.tHead.rows[0].cells).forEach(function (head, column) {
+      if (!head.textContent.trim()) return;
       var button = document.createElement('button');
       button.type = 'button';
       while (head.firstChild) button.appendChild(head.firstChild);

@@ -13,7 +13,8 @@
 
 int wp_time_parse(const char *text, uint64_t *seconds)
 {
-    static const char *const formats[] = {"%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M", "%Y-%m-%d"};
+    static const char *const formats[] = {
+        "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%d"};
     char *end = NULL;
     errno = 0;
     unsigned long long number = strtoull(text, &end, 10);
@@ -24,8 +25,9 @@ int wp_time_parse(const char *text, uint64_t *seconds)
     for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++) {
         struct tm tm = {0};
         const char *rest = strptime(text, formats[i], &tm);
-        time_t time = rest && !*rest ? timegm(&tm) : -1;
-        if (time >= 0) {
+        int day = tm.tm_mday;
+        time_t time = rest && (!*rest || !strcmp(rest, "Z")) ? timegm(&tm) : -1;
+        if (time >= 0 && tm.tm_mday == day) { /* of a month that has that day */
             *seconds = (uint64_t)time;
             return 0;
         }

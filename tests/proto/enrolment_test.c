@@ -213,6 +213,7 @@ static void a_host_listed_by_hand_stays(void **state)
     assert_int_equal(rename(in(f, "two.pub"), in(f, "allow/two.pub")), 0); /* a line for host a */
     assert_int_equal(ask(f, "one.key", host_a), -EACCES);
     assert_non_null(strstr(f->err.text, "the host has another key"));
+    assert_int_equal(ask(f, "two.key", host_a), 0); /* its own, in a file of another name */
     assert_int_equal(ask(f, "one.key", host_b), 0);
 }
 

@@ -252,6 +252,23 @@ static void recorded_commands_are_known_by_their_selector(void **state)
     }
 }
 
+static void times(void **state)
+{
+    static const struct {
+        const char *text;
+        uint64_t seconds; /* 0: it is none */
+    } rows[] = {{"1790000000", 1790000000}, {"2026-11-20T22:14", 1795212840}, {"2026-11-20T22:14:05Z", 1795212845},
+        {"2026-11-20 22:14", 1795212840}, {"2026-11-20", 1795132800}, {"2026-02-30T00:00", 0}, {"2026-11-31", 0},
+        {"2026-11-20T22:14+01:00", 0}, {"yesterday", 0}, {"", 0}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        uint64_t seconds = 0;
+        int rc = wp_time_parse(rows[i].text, &seconds);
+        if (rc != (rows[i].seconds ? 0 : -EINVAL) || seconds != rows[i].seconds)
+            fail_msg("%s: %d %llu", rows[i].text, rc, (unsigned long long)seconds);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -259,7 +276,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_cannot_be_told_apart_is_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(recordings_are_those_of_the_hosts, set_up, tear_down),
         cmocka_unit_test_setup_teardown(recorded_commands_are_known_by_their_selector, set_up, tear_down),
-        cmocka_unit_test(patterns_choose_hosts),
+        cmocka_unit_test(times), cmocka_unit_test(patterns_choose_hosts),
         cmocka_unit_test_setup_teardown(checks_are_stored_and_read_again, set_up, tear_down)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
