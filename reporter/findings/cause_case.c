@@ -2,7 +2,6 @@
 #include "reporter/findings/cause_case.h"
 
 #include "reporter/display/humanize.h"
-#include "reporter/findings/cause_holder.h"
 #include "reporter/findings/cause_lock.h"
 #include "reporter/findings/cause_pieces.h"
 #include "reporter/findings/sync_calls.h"
@@ -27,7 +26,7 @@ static uint64_t held_by_itself(const struct wp_cause_case *of)
 {
     const struct wp_causes *causes = of->causes;
     const struct wp_flame_node *nodes = of->facts->flame.nodes;
-    uint32_t where = of->held ? causes->locations[of->held] : 0;
+    uint32_t where = of->held.node && !of->held.is_starved ? causes->locations[of->held.node] : 0;
     uint64_t ns = 0;
     for (uint32_t i = 0; where && i < causes->count; i++) {
         const struct wp_cause_fact *other = &causes->rows[i];
@@ -76,7 +75,7 @@ struct wp_cause_case wp_cause_case(const struct wp_causes *causes, struct wp_fac
         of.mean_ns = pieces.count ? pieces.mean_ns : of.mean_ns;
     }
     if (is_held)
-        of.held = wp_cause_held_in(causes, facts, row, &of.held_ns);
+        of.held = wp_cause_held_in(causes, facts, row);
     if (cause->kind == WP_CAUSE_KIND_LOCK || cause->kind == WP_CAUSE_KIND_POOL)
         of.own_ns = held_by_itself(&of);
     return of;

@@ -3,6 +3,7 @@
 #define WP_REPORTER_FINDINGS_CAUSE_CASE_H
 /* A cause with what was measured beside its time: what a sentence and the rules of patterns look at. */
 #include "reporter/findings/cause_counts.h"
+#include "reporter/findings/cause_holder.h"
 
 struct wp_cause_case {
     struct wp_facts *facts;
@@ -17,9 +18,8 @@ struct wp_cause_case {
     uint64_t longest_ns, usual_ns; /* of sleeps and timeouts; 0 not known */
     bool is_calls;
     struct wp_cause_threads threads;
-    uint32_t held;    /* node: what who ends the wait did meanwhile, 0 not known ... */
-    uint64_t held_ns; /* ... and how long */
-    uint64_t own_ns;  /* of a lock or pool: the same call there by threads of interest, which have it themselves */
+    struct wp_cause_held held; /* what who ends the wait did meanwhile */
+    uint64_t own_ns; /* of a lock or pool: the same call there by threads of interest, which have it themselves */
 };
 
 /* Out of memory shows in facts->pool.failed. */

@@ -3,12 +3,15 @@
 
 #include "common/intmap.h"
 #include "reporter/facts/frame_table.h"
+#include "reporter/facts/rivals.h"
 #include "reporter/findings/cause_lock.h"
 #include "reporter/findings/pauses.h"
 #include "storage/report/report_read.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#define LEAST_PERCENT 30u /* of what is known of the holders: what they do less than that is no answer */
 
 static uint32_t style_at(const struct wp_facts *facts, uint32_t node)
 {
@@ -87,55 +90,124 @@ static bool gives_up(const struct wp_facts *facts, const struct wp_cause_fact *c
     return !lock || !(strcmp(lock, "monitor") ? is_of_monitor : is_of_other);
 }
 
-uint32_t wp_cause_held_in(const struct wp_causes *causes, const struct wp_facts *facts, uint32_t row, uint64_t *ns)
+/* Of equal doings of holders. */
+struct doing {
+    uint64_t ns, count, largest_ns;
+    uint32_t node;
+};
+
+struct doings {
+    struct doing *rows;
+    struct wp_intmap index;
+    uint32_t best;
+    uint64_t ns; /* of all */
+    bool failed;
+};
+
+static void add_doing(struct doings *doings, struct wp_intkey key, const struct wp_cell *cell, uint32_t top)
+{
+    uint32_t at = doings->index.count;
+    if (!wp_intmap_get(&doings->index, key, &at) && wp_intmap_put(&doings->index, key, at)) {
+        doings->failed = true;
+        return;
+    }
+    struct doing *row = &doings->rows[at];
+    doings->ns += cell->ns;
+    row->ns += cell->ns;
+    row->count += cell->count;
+    if (cell->ns >= row->largest_ns) {
+        row->largest_ns = cell->ns;
+        row->node = top;
+    }
+    doings->best = row->ns > doings->rows[doings->best].ns ? at : doings->best;
+}
+
+/* What the holder whose layer ends in `top` does there: a sleep, or a function. */
+static bool key_of(const struct wp_causes *causes, const struct wp_facts *facts, uint32_t top, struct wp_intkey *key)
+{
+    const struct wp_flame_node *nodes = facts->flame.nodes;
+    uint32_t sleep = sleep_below(facts, top), location = top ? causes->locations[top] : 0;
+    uint32_t callee = location ? top : sleep;
+    if (!callee || (!location && wp_cause_is_idle(facts, sleep))) /* a thread of Go's that nothing is known of */
+        return false;
+    while (location && callee != location && nodes[callee].parent != location)
+        callee = nodes[callee].parent;
+    *key = (struct wp_intkey){location ? nodes[location].frame : 0, nodes[callee].frame};
+    return true;
+}
+
+/* The holder would run, and has no CPU: for longer than the moment between two things that it does. */
+static bool is_starved(
+    const struct wp_causes *causes, const struct wp_facts *facts, const struct wp_cell *cell, uint32_t top)
+{
+    bool is_moment = cell->ns < (cell->count ? cell->count : 1) * WP_STARVED_NS;
+    return style_at(facts, top) == WP_STYLE_SCHED &&
+        !(is_moment && (causes->locations[top] || sleep_below(facts, top)));
+}
+
+/* What holders of the lock of that row do, and who has the CPU where they would run. */
+struct holders {
+    struct doings does, starved;
+    uint64_t given_up_ns;
+};
+
+static void look_at_cell(struct holders *holders, const struct wp_causes *causes, const struct wp_facts *facts,
+    const struct wp_stack_walk *walk, uint32_t row)
 {
     const struct wp_cause_fact *cause = &causes->rows[row];
-    struct wp_intmap sums = {0};
-    struct {
-        uint64_t ns, largest_ns;
-        uint32_t node;
-    } *rows = calloc(facts->flame.cell_count + 1u, sizeof(*rows));
-    struct wp_stack_walk walk;
-    uint32_t count = 0, best = 0;
-    uint64_t given_up_ns = 0;
-    wp_stack_walk_init(&walk, &facts->flame);
-    while (rows && wp_stack_walk_next(&walk)) {
-        if (causes->cell_cause[walk.cell - facts->flame.cells] != row + 1)
-            continue;
-        uint32_t layer = holder_layer(causes, facts, &walk, row);
-        uint32_t top = layer ? top_of_layer(facts, &walk, layer) : 0;
-        uint32_t sleep = sleep_below(facts, top), at = 0;
-        uint32_t location = top ? causes->locations[top] : 0, callee = location ? top : sleep;
-        bool is_nap =
-            walk.cell->category == WP_DELIBERATE_SLEEP && walk.cell->node == sleep; /* some call it a condition */
-        if (callee && !is_nap && gives_up(facts, cause, sleep)) {
-            given_up_ns += walk.cell->ns;
-            continue;
-        }
-        if (!callee)
-            continue;
-        if (!location && wp_cause_is_idle(facts, sleep)) /* a thread of Go's that nothing is known of */
-            continue;
-        while (location && callee != location && facts->flame.nodes[callee].parent != location)
-            callee = facts->flame.nodes[callee].parent;
-        struct wp_intkey key = {location ? facts->flame.nodes[location].frame : 0, facts->flame.nodes[callee].frame};
-        if (!wp_intmap_get(&sums, key, &at) && wp_intmap_put(&sums, key, at = count++))
-            break;
-        rows[at].ns += walk.cell->ns;
-        if (walk.cell->ns >= rows[at].largest_ns) {
-            rows[at].largest_ns = walk.cell->ns;
-            rows[at].node = top;
-        }
-        best = rows[at].ns > rows[best].ns ? at : best;
-    }
+    const struct wp_cell *cell = walk->cell;
+    uint32_t layer = holder_layer(causes, facts, walk, row);
+    uint32_t top = layer ? top_of_layer(facts, walk, layer) : 0, sleep = sleep_below(facts, top);
+    bool is_nap = cell->category == WP_DELIBERATE_SLEEP && cell->node == sleep; /* some call it a condition */
+    struct wp_intkey key;
+    if (is_starved(causes, facts, cell, top))
+        add_doing(&holders->starved, (struct wp_intkey){wp_rival_frame(facts, top), 0}, cell, top);
+    else if (sleep && !is_nap && gives_up(facts, cause, sleep))
+        holders->given_up_ns += cell->ns;
+    else if (key_of(causes, facts, top, &key))
+        add_doing(&holders->does, key, cell, top);
+}
+
+static struct wp_cause_held held_of(const struct holders *holders, const struct wp_facts *facts, bool is_lock)
+{
+    const struct doing *does = &holders->does.rows[holders->does.best];
+    const struct doing *rival = &holders->starved.rows[holders->starved.best];
+    uint64_t known_ns = holders->does.ns + holders->given_up_ns, starved_ns = holders->starved.ns;
+    bool is_long = rival->ns >= starved_ns / 2 && rival->ns >= rival->count * WP_STARVED_NS;
+    if (starved_ns > known_ns && (is_long || known_ns < starved_ns / 10))
+        return (struct wp_cause_held){.node = rival->node,
+            .is_starved = true,
+            .rival = rival->ns >= starved_ns / 2 ? wp_rival_frame(facts, rival->node) : 0,
+            .ns = starved_ns,
+            .starved_ns = starved_ns,
+            .mean_ns = rival->count ? rival->ns / rival->count : 0};
     /* Else another one had it most of the time. */
-    bool is_known = count && (cause->kind != WP_CAUSE_KIND_LOCK || rows[best].ns >= given_up_ns);
-    uint32_t node = is_known ? rows[best].node : 0;
-    *ns = is_known ? rows[best].ns : 0;
+    if (!does->ns || does->ns < known_ns / 100 * LEAST_PERCENT || (is_lock && does->ns < holders->given_up_ns))
+        return (struct wp_cause_held){0};
+    return (struct wp_cause_held){.node = does->node, .ns = does->ns, .starved_ns = starved_ns};
+}
+
+struct wp_cause_held wp_cause_held_in(const struct wp_causes *causes, struct wp_facts *facts, uint32_t row)
+{
+    struct holders holders = {.does.rows = calloc(facts->flame.cell_count + 1u, sizeof(struct doing)),
+        .starved.rows = calloc(facts->flame.cell_count + 1u, sizeof(struct doing))};
+    struct wp_cause_held held = {0};
+    struct wp_stack_walk walk;
+    wp_stack_walk_init(&walk, &facts->flame);
+    facts->pool.failed |= !holders.does.rows || !holders.starved.rows;
+    while (!facts->pool.failed && wp_stack_walk_next(&walk)) {
+        if (causes->cell_cause[walk.cell - facts->flame.cells] == row + 1)
+            look_at_cell(&holders, causes, facts, &walk, row);
+        facts->pool.failed |= holders.does.failed || holders.starved.failed;
+    }
+    if (!facts->pool.failed)
+        held = held_of(&holders, facts, causes->rows[row].kind == WP_CAUSE_KIND_LOCK);
     wp_stack_walk_fini(&walk);
-    wp_intmap_fini(&sums);
-    free(rows);
-    return node;
+    wp_intmap_fini(&holders.does.index);
+    wp_intmap_fini(&holders.starved.index);
+    free(holders.does.rows);
+    free(holders.starved.rows);
+    return held;
 }
 
 /* --- what threads are stopped for --- */

@@ -3,6 +3,7 @@
 
 #include "common/lock_call.h"
 #include "reporter/display/humanize.h"
+#include "reporter/facts/rivals.h"
 #include "reporter/facts/stack_text.h"
 #include "reporter/findings/caller_text.h"
 #include "reporter/findings/cause_holder.h"
@@ -204,11 +205,32 @@ static uint32_t sleep_of(const struct text *t, uint32_t node)
     return 0;
 }
 
+/* "; meanwhile its holder (web's thread sender) waits for a CPU behind gzip": of who ends the wait. */
+static const char *starved_text(const struct text *t, uint32_t node)
+{
+    const char *name = wp_facts_frame_name(t->facts, t->of->held.rival);
+    const char *rival = t->of->held.rival ? wp_rival_name(t->pool, name) : "";
+    bool is_quota = !strncmp(name, "sched:quota", 11), is_behind = !strncmp(name, "sched:behind ", 13);
+    const struct wp_flame_node *nodes = t->facts->flame.nodes;
+    while (style_at(t, node) != WP_STYLE_PROCESS)
+        node = parent_of(t, node);
+    bool has_name = nodes[node].frame != nodes[t->of->cause->base].frame;
+    const char *who = t->of->cause->kind == WP_CAUSE_KIND_LOCK ? "its holder" : "that one";
+    if (has_name)
+        who = wp_pool_printf(t->pool, "%s (%s)", who, process_text(t, node));
+    if (!strcmp(rival, "own threads"))
+        rival = "other threads of its process";
+    if (is_quota)
+        return wp_pool_printf(t->pool, "; meanwhile %s is throttled by the %s", who, rival);
+    return wp_pool_printf(
+        t->pool, "; meanwhile %s waits for a CPU%s%s", who, is_behind ? " behind " : "", is_behind ? rival : "");
+}
+
 /* "`fsync` in `audit_log` (orders.c:28)": what who ends the wait did meanwhile; "" not known. */
-static const char *meanwhile_text(const struct text *t, const char *runs, const char *waits, const char *during)
+static const char *doing_text(const struct text *t, const char *runs, const char *waits, const char *during)
 {
     const char *what, *lock;
-    uint32_t node = t->of->held, sleep = sleep_of(t, node);
+    uint32_t node = t->of->held.node, sleep = sleep_of(t, node);
     struct wp_code_location location =
         node ? wp_code_location_at(t->facts, t->causes->locations, node) : (struct wp_code_location){0};
     const char *where = wp_code_location_text(t->pool, &location), *from = wp_caller_of_holder_text(t->of);
@@ -227,6 +249,16 @@ static const char *meanwhile_text(const struct text *t, const char *runs, const 
     const char *call = location.call ? wp_pool_printf(t->pool, "`%s`", wp_pool_clip(t->pool, location.call, NAME_BYTES))
                                      : call_text(t, sleep, &what);
     return wp_pool_printf(t->pool, "; %s %s in %s", during, call, where);
+}
+
+static const char *meanwhile_text(const struct text *t, const char *runs, const char *waits, const char *during)
+{
+    const struct wp_cause_held *held = &t->of->held;
+    const char *text = held->is_starved ? starved_text(t, held->node) : doing_text(t, runs, waits, during);
+    if (held->is_starved || !*text || held->starved_ns < held->ns)
+        return text;
+    return wp_pool_printf(t->pool, "%s, and %swaits %s for a CPU", text,
+        t->of->cause->kind == WP_CAUSE_KIND_LOCK ? "its holder " : "", wp_human_duration(t->pool, held->starved_ns));
 }
 
 static const char *lock_sentence(const struct text *t)

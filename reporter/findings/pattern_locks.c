@@ -83,23 +83,38 @@ static uint32_t sleep_of(const struct wp_facts *facts, uint32_t node)
 static bool is_held_across(const struct wp_cause_case *of, struct wp_pattern *pattern)
 {
     const char *call, *lock;
-    uint32_t sleep = sleep_of(of->facts, of->held);
+    uint32_t sleep = of->held.is_starved ? 0 : sleep_of(of->facts, of->held.node);
     size_t size = sleep ? wp_cause_call(of->facts, sleep, &call) : 0;
     if (of->cause->kind != WP_CAUSE_KIND_LOCK || !size || wp_cause_is_lock(of->facts, sleep, &lock) ||
-        of->held_ns < of->cause->ns / 100 * HELD_PERCENT)
+        of->held.ns < of->cause->ns / 100 * HELD_PERCENT)
         return false;
-    bool is_mostly = of->held_ns >= of->cause->ns / 100 * MOSTLY_PERCENT;
+    bool is_mostly = of->held.ns >= of->cause->ns / 100 * MOSTLY_PERCENT;
     pattern->sure = wp_cause_is_rwlock(of->facts, of->cause->sleep)
         ? WP_SURETY_POSSIBLE /* another one may have it, too */
         : is_mostly ? WP_SURETY_CERTAIN
                     : WP_SURETY_LIKELY;
-    struct wp_code_location location = wp_code_location_at(of->facts, of->causes->locations, of->held);
+    struct wp_code_location location = wp_code_location_at(of->facts, of->causes->locations, of->held.node);
     if (size == 5 && !strncmp(call, "futex", 5) && location.call) { /* which says nothing of what it waits for */
         call = wp_pool_clip(&of->facts->pool, location.call, 80);
         size = strlen(call);
     }
     pattern->evidence = wp_pool_printf(&of->facts->pool, "for %s of the wait its holder sleeps in `%.*s`",
-        wp_human_share(&of->facts->pool, of->held_ns, of->cause->ns), (int)size, call);
+        wp_human_share(&of->facts->pool, of->held.ns, of->cause->ns), (int)size, call);
+    return true;
+}
+
+/* A thread that has a lock waits for a CPU as long as only those do whom a higher priority keeps from it. */
+static bool is_priority_inversion(const struct wp_cause_case *of, struct wp_pattern *pattern)
+{
+    if (of->cause->kind != WP_CAUSE_KIND_LOCK || !of->held.is_starved || !of->held.rival ||
+        of->held.mean_ns < WP_STARVED_NS || of->held.ns < of->cause->ns / 100 * MOSTLY_PERCENT ||
+        strncmp(wp_facts_frame_name(of->facts, of->held.rival), "sched:behind ", 13) != 0)
+        return false;
+    pattern->sure = WP_SURETY_LIKELY;
+    pattern->evidence = wp_pool_printf(&of->facts->pool,
+        "for %s of the wait its holder has no CPU, %s at a time, longer than the scheduler's own slices",
+        wp_human_share(&of->facts->pool, of->held.ns, of->cause->ns),
+        wp_human_duration(&of->facts->pool, of->held.mean_ns));
     return true;
 }
 
@@ -142,6 +157,7 @@ const struct wp_pattern_rule wp_pattern_locks[] = {
     {"interpreter_lock", "Interpreter lock (GIL)", is_gil},
     {"interpreter_lock", "Interpreter lock (GVL)", is_gvl},
     {"pool_too_small", "Pool too small", is_small_pool},
+    {"priority_inversion", "Priority inversion", is_priority_inversion},
     {"lock_held_across_io", "Lock held across I/O", is_held_across},
     {"thundering_herd", "Thundering herd", is_herd},
     {"lock_convoy", "Lock convoy", is_convoy},

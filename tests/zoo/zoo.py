@@ -117,6 +117,7 @@ ZOO = {
     "bounded_queue.py": (["store_item"], {"polling"}),
     "own_child.pl": (["reap_child", "another perl", "build_index"], set()),
     "worker_child.py": (["`transcode` (worker_child.py:9)", "for sleep,"], set()),
+    "priority.c": (["`bus_lock` in `use_bus`", "waits for a CPU behind other threads"], {"priority_inversion"}),
     "process_lock.py": (["in `append_entry`", "`fsync`"], {"lock_held_across_io", "pool_too_small", "fsync_per_item"}),
 }
 INTERPRETERS = {".py": "/usr/bin/python3", ".sh": "/bin/bash", ".js": "node", ".pl": "perl", ".rb": "ruby", ".php": "php"}
