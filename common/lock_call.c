@@ -75,7 +75,8 @@ static bool is_python_wait(enum wp_lock_call *found, const char *function)
     static const struct {
         const char *name;
         enum wp_lock_call call;
-    } rows[] = {{"Condition.wait", WP_LOCK_CALL_CONDITION}, {"Thread._wait_for_tstate_lock", WP_LOCK_CALL_OTHER}};
+    } rows[] = {{"Condition.wait", WP_LOCK_CALL_CONDITION}, {"Thread._wait_for_tstate_lock", WP_LOCK_CALL_OTHER},
+        {"_queue_SimpleQueue_get", WP_LOCK_CALL_CONDITION}, {"_queue_SimpleQueue_get_impl", WP_LOCK_CALL_CONDITION}};
     const char *name = !strncmp(function, "py::", 4) ? function + 4 : function;
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         size_t size = strlen(rows[i].name);

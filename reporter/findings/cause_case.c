@@ -4,6 +4,7 @@
 #include "reporter/display/humanize.h"
 #include "reporter/findings/cause_lock.h"
 #include "reporter/findings/cause_pieces.h"
+#include "reporter/findings/path_wait.h"
 #include "reporter/findings/sync_calls.h"
 
 #define EVEN_PART 10u /* of the mean that the longest may be longer */
@@ -52,8 +53,8 @@ struct wp_cause_case wp_cause_case(const struct wp_causes *causes, struct wp_fac
 {
     const struct wp_cause_fact *cause = &causes->rows[row];
     struct wp_cause_case of = {.facts = facts, .causes = causes, .cause = cause, .row = row};
-    bool is_held =
-        cause->kind == WP_CAUSE_KIND_LOCK || cause->kind == WP_CAUSE_KIND_POOL || cause->kind == WP_CAUSE_KIND_SERVICE;
+    bool is_lock = cause->kind == WP_CAUSE_KIND_LOCK, is_path = cause->kind == WP_CAUSE_KIND_PATH;
+    bool is_held = is_lock || cause->kind == WP_CAUSE_KIND_POOL || cause->kind == WP_CAUSE_KIND_SERVICE;
     of.call_size = wp_cause_call(facts, cause->sleep, &of.call);
     if (of.call_size && cause->kind != WP_CAUSE_KIND_UNENDED && cause->kind != WP_CAUSE_KIND_INTERRUPTED) {
         of.count = is_counted(cause->kind) ? cause->count : wp_cause_wakings(causes, facts, row, false);
@@ -76,7 +77,9 @@ struct wp_cause_case wp_cause_case(const struct wp_causes *causes, struct wp_fac
     }
     if (is_held)
         of.held = wp_cause_held_in(causes, facts, row);
-    if (cause->kind == WP_CAUSE_KIND_LOCK || cause->kind == WP_CAUSE_KIND_POOL)
+    if ((is_lock && !of.held.node) || is_path)
+        of.held = wp_path_wait_held(causes, facts, row);
+    if (is_lock || cause->kind == WP_CAUSE_KIND_POOL || (is_path && wp_path_wait_is_own(causes, facts, row)))
         of.own_ns = held_by_itself(&of);
     return of;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/findings/cause_rank.h"
 
+#include "reporter/findings/path_wait.h"
 #include "storage/report/report_read.h"
 
 #include <string.h>
@@ -61,6 +62,8 @@ static uint64_t run_between(const struct wp_cause_case *of)
 uint64_t wp_cause_rank(const struct wp_cause_case *of)
 {
     uint64_t ns = of->cause->ns;
+    if (of->cause->kind == WP_CAUSE_KIND_PATH && !wp_path_wait_is_asked(of->causes, of->facts, of->row))
+        return 0; /* what goes on there is told by itself */
     /* A lock that is waited for much is what to mend, also where its holders' own pause in it takes longer. */
     if (of->own_ns / LEAST_WAIT < of->cause->ns)
         ns += of->own_ns;

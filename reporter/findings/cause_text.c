@@ -9,6 +9,7 @@
 #include "reporter/findings/cause_holder.h"
 #include "reporter/findings/cause_lock.h"
 #include "reporter/findings/cause_waiting.h"
+#include "reporter/findings/path_wait.h"
 #include "reporter/findings/pauses.h"
 #include "storage/report/report_read.h"
 
@@ -443,6 +444,28 @@ static const char *peer_text(const struct text *t, const struct wp_cause_fact *c
     return NULL;
 }
 
+/* "another of its threads; that one is meanwhile in `usleep` in `audit` (svc.c:5)", "gateway, which is busy with ..."
+ */
+static const char *path_sentence(const struct text *t)
+{
+    const struct wp_cause_fact *cause = t->of->cause;
+    const char *whose = wp_path_wait_whose(t->facts, cause->node), *by = wp_path_wait_for(t->facts, cause->node);
+    const char *base = name_at(t, cause->process), *name = wp_stack_plain_process(t->pool, whose);
+    const char *whom, *busy = "", *doing, *often = often_text(t);
+    if (wp_path_wait_is_own(t->causes, t->facts, t->of->row)) {
+        whom = strcmp(whose, base) ? wp_pool_printf(t->pool, "its thread %s", name) : "another of its threads";
+        doing = meanwhile_text(t, "meanwhile", "meanwhile", "that one is meanwhile in");
+    } else {
+        whom = strcmp(whose, base) ? name : wp_pool_printf(t->pool, "another %s", name);
+        busy = ", which is busy with other work";
+        if (by && strcmp(by, base) != 0 && strcmp(by, whose) != 0)
+            busy = wp_pool_printf(t->pool, ", which is busy with work for %s", wp_stack_plain_process(t->pool, by));
+        doing = meanwhile_text(t, "there", "there", "there it is in");
+    }
+    return wp_pool_printf(t->pool, "%s waits %s%s%s%s for %s%s%s.", who_text(t, cause), amount_text(t, cause->ns),
+        location_text(t, cause->sleep), often, *often ? "," : "", whom, busy, doing);
+}
+
 static const char *other_sentence(const struct text *t, const struct wp_cause_fact *cause, const char *words)
 {
     const char *what, *call = call_text(t, cause->sleep, &what), *peer = peer_text(t, cause);
@@ -488,6 +511,8 @@ const char *wp_cause_sentence(const struct wp_cause_case *of)
         return other_sentence(&t, cause, "for messages on their way");
     case WP_CAUSE_KIND_SERVICE:
         return service_sentence(&t);
+    case WP_CAUSE_KIND_PATH:
+        return path_sentence(&t);
     case WP_CAUSE_KIND_PAUSE:
         return pause_sentence(&t);
     case WP_CAUSE_KIND_GARBAGE:
@@ -518,6 +543,8 @@ const char *wp_cause_key(enum wp_cause_kind kind)
         return "pool";
     case WP_CAUSE_KIND_SERVICE:
         return "waiting";
+    case WP_CAUSE_KIND_PATH:
+        return wp_category_key(WP_OTHER_PATH);
     case WP_CAUSE_KIND_PAUSE:
         return "pause";
     case WP_CAUSE_KIND_GARBAGE:

@@ -75,8 +75,7 @@ bool wp_cause_is_own(const struct wp_facts *facts, const struct wp_cause_fact *c
     return !cause->process || !nodes_differ(facts, cause->process, cause->base);
 }
 
-/* Whether the sleep is for what another process sends or does, whatever that one is called. */
-static bool is_asking(const struct wp_facts *facts, uint32_t sleep)
+bool wp_cause_is_asking(const struct wp_facts *facts, uint32_t sleep)
 {
     static const char *const kinds[] = {"tcp ", "udp ", "unix", "pipe"};
     static const char *const calls[] = {
@@ -141,7 +140,8 @@ static bool is_stopped(const struct wp_facts *facts, const struct on_stack *at, 
 static void look_process(struct on_stack *at, const struct wp_facts *facts, uint32_t node)
 {
     uint32_t parent = facts->flame.nodes[node].parent;
-    bool is_message = style_at(facts, parent) == WP_STYLE_NET, is_asked = is_message || is_asking(facts, at->sleep);
+    bool is_message = style_at(facts, parent) == WP_STYLE_NET,
+         is_asked = is_message || wp_cause_is_asking(facts, at->sleep);
     bool is_other = at->process && (is_asked || nodes_differ(facts, at->process, node));
     if (is_message && !at->service)
         at->service = at->sleep;
@@ -256,6 +256,7 @@ static enum wp_cause_kind kind_of(const struct wp_facts *facts, const struct on_
     uint32_t node = cell->node, parent = facts->flame.nodes[node].parent;
     uint32_t runnable = style_at(facts, node) == WP_STYLE_SCHED ? wp_facts_below_scheduler(facts, node) : 0;
     bool is_signal = style_at(facts, node) == WP_STYLE_WAIT && !strncmp(name_at(facts, node), "signal:", 7);
+    bool is_path = style_at(facts, node) == WP_STYLE_WAIT && !strncmp(name_at(facts, node), "path:", 5);
     if (at->deadlock)
         return WP_CAUSE_KIND_DEADLOCK;
     if (is_signal && cell->category != WP_DELIBERATE_SLEEP && at->sleep == parent && (!at->lock || at->lock == parent))
@@ -272,6 +273,8 @@ static enum wp_cause_kind kind_of(const struct wp_facts *facts, const struct on_
         return WP_CAUSE_KIND_GARBAGE;
     if (at->service && (cell->category == WP_UNDERSTOOD_FUNCTIONS || cell->category == WP_RUNNING_NOT_SAMPLED))
         return WP_CAUSE_KIND_SERVICE;
+    if (at->sleep && at->has_own && cell->category == WP_OTHER_PATH && is_path)
+        return WP_CAUSE_KIND_PATH;
     return at->sleep && !at->is_monitor ? kind_of_category(cell->category) : WP_CAUSE_KIND_NONE;
 }
 
@@ -306,6 +309,8 @@ static struct wp_intkey key_of(const struct wp_causes *causes, const struct wp_f
         return (struct wp_intkey){nodes[at->deadlock].frame, cause->kind};
     if (cause->kind == WP_CAUSE_KIND_LOCK && wp_cause_is_lock(facts, cause->sleep, &lock) && *lock)
         where = 0; /* one lock is one cause, wherever it is waited for */
+    else if (cause->kind == WP_CAUSE_KIND_PATH)
+        what = nodes[cause->node].frame;
     else if (cause->kind == WP_CAUSE_KIND_PAUSE)
         where = what = 0; /* nor does it matter where a thread happens to be when all are stopped */
     else if (cause->kind == WP_CAUSE_KIND_DISK || cause->kind == WP_CAUSE_KIND_GARBAGE ||

@@ -23,6 +23,7 @@ enum wp_cause_kind {
     WP_CAUSE_KIND_FLIGHT,  /* a message was on its way */
     WP_CAUSE_KIND_SERVICE, /* a process that is asked over a socket, and runs */
     WP_CAUSE_KIND_PAUSE,   /* the runtime had the thread stopped */
+    WP_CAUSE_KIND_PATH,    /* a control path of its own, of a thread or process that works for others, too */
     WP_CAUSE_KIND_GARBAGE, /* the runtime collects garbage; where it stops the thread for that, `sleep` is a sleep */
 };
 
@@ -56,6 +57,8 @@ struct wp_causes {
 void wp_causes_build(struct wp_causes *causes, struct wp_facts *facts);
 /* Whether the process of interest itself sleeps there, whatever its thread is called. */
 bool wp_cause_is_own(const struct wp_facts *facts, const struct wp_cause_fact *cause);
+/* Whether that sleep is for what another process sends or does, whatever that one is called. */
+bool wp_cause_is_asking(const struct wp_facts *facts, uint32_t sleep);
 /* Whether a process of that node's name has more than one thread in the window, or that is not known. */
 bool wp_cause_may_share(const struct wp_facts *facts, uint32_t node);
 

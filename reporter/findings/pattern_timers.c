@@ -3,8 +3,10 @@
 
 #include "common/clock.h"
 #include "reporter/display/humanize.h"
+#include "reporter/findings/waker_trace.h"
 
 #define LEAST_POLLS 10u
+#define AWAITED_PERCENT 25u
 #define LEAST_RETRIES 2u
 #define LONGEST_POLL_NS ((uint64_t)WP_NS_PER_S)
 
@@ -27,12 +29,22 @@ static bool is_retry(const struct wp_cause_case *of, struct wp_pattern *pattern)
     return true;
 }
 
+/* Whether other threads wait meanwhile for what the sleeper holds. */
+static bool is_awaited(const struct wp_cause_case *of)
+{
+    const struct wp_facts *facts = of->facts;
+    uint32_t sleep = of->cause->sleep, location = of->causes->locations[sleep];
+    struct wp_trace_place place = {wp_facts_frame_name(facts, facts->flame.nodes[sleep].frame),
+        location ? wp_facts_frame_name(facts, facts->flame.nodes[location].frame) : ""};
+    return wp_waker_trace_awaited(of->facts, &place) >= AWAITED_PERCENT;
+}
+
 /* A pause of who was asked is none of who asks: only what the process of interest does itself is polling. */
 static bool is_polling(const struct wp_cause_case *of, struct wp_pattern *pattern)
 {
     bool is_own = !of->cause->asked && wp_cause_is_own(of->facts, of->cause);
     if ((of->cause->kind != WP_CAUSE_KIND_SLEEP && of->cause->kind != WP_CAUSE_KIND_TIMEOUT) || !is_own ||
-        of->count < LEAST_POLLS || of->mean_ns > LONGEST_POLL_NS)
+        of->count < LEAST_POLLS || of->mean_ns > LONGEST_POLL_NS || is_awaited(of))
         return false;
     pattern->sure = of->cause->kind == WP_CAUSE_KIND_TIMEOUT ? WP_SURETY_LIKELY : WP_SURETY_POSSIBLE;
     pattern->evidence = each(of, of->cause->kind == WP_CAUSE_KIND_TIMEOUT ? "timeouts" : "sleeps");

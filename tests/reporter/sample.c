@@ -37,8 +37,9 @@ static void read_frame(const char *text, enum wp_frame_style *style, char name[1
         *style = WP_STYLE_NET;
     else if (!strncmp(text, "sched:", 6))
         *style = WP_STYLE_SCHED;
-    else if (!strncmp(text, "timer:", 6) || !strncmp(text, "path:", 5) || !strncmp(text, "starts:", 7) ||
-        !strncmp(text, "irq:", 4) || !strncmp(text, "deadlock:", 9) || !strncmp(text, "signal:", 7))
+    else if (!strncmp(text, "timer:", 6) || !strncmp(text, "path:", 5) || !strncmp(text, "for:", 4) ||
+        !strncmp(text, "starts:", 7) || !strncmp(text, "irq:", 4) || !strncmp(text, "deadlock:", 9) ||
+        !strncmp(text, "signal:", 7))
         *style = WP_STYLE_WAIT;
     else if (!strncmp(text, "k:", 2)) {
         *style = WP_STYLE_KERNEL;

@@ -118,9 +118,11 @@ ZOO = {
     "own_child.pl": (["reap_child", "another perl", "build_index"], set()),
     "worker_child.py": (["`transcode` (worker_child.py:9)", "for sleep,"], set()),
     "priority.c": (["`bus_lock` in `use_bus`", "waits for a CPU behind other threads"], {"priority_inversion"}),
+    "bill_ledger.py": (["in `bill`", "for another of its threads", "in `audit_all`"], set()),
     "process_lock.py": (["in `append_entry`", "`fsync`"], {"lock_held_across_io", "pool_too_small", "fsync_per_item"}),
 }
 INTERPRETERS = {".py": "/usr/bin/python3", ".sh": "/bin/bash", ".js": "node", ".pl": "perl", ".rb": "ruby", ".php": "php"}
+OPTIONS = {"bill_ledger.py": ["--threads"]}
 QUICK = ("lock_sleep.c", "n_plus_one.c", "poll_file.sh")
 
 
@@ -156,7 +158,7 @@ def findings_of(name):
     folder = tempfile.mkdtemp(prefix="wakepath-zoo-", dir="/var/tmp")
     try:
         out = os.path.join(folder, "out")
-        run = subprocess.run([program("wakepath"), "record", "--quiet", "--out", out, "--", *command_of(name, folder)],
+        run = subprocess.run([program("wakepath"), "record", "--quiet", "--out", out, *OPTIONS.get(name, []), "--", *command_of(name, folder)],
                              cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=LIMIT_S, check=False)
         if not os.path.exists(os.path.join(out, "summary.json")):
             sys.exit(f"zoo: {name} was not recorded: {run.stderr}")

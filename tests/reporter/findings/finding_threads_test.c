@@ -83,6 +83,38 @@ static struct wp_trace *made_sleeps(const uint32_t *lengths_ms, uint32_t break_m
     return trace;
 }
 
+/* Two threads take turns: one bills under the lock that the other one sleeps with, for 60 ms of 80 each time. A third
+ * sleeps as long at another place, and nobody waits for it. */
+static struct wp_trace *made_turns(void)
+{
+    static const struct {
+        uint32_t thread;
+        enum wp_category category;
+        const char *names[4];
+    } stacks[] = {{0, WP_OTHER_PATH, {"bill", "PyThread_acquire_lock_timed", "sem_wait", "sleep:futex"}},
+        {1, WP_DELIBERATE_SLEEP, {"audit_all", "time_sleep", "clock_nanosleep", "sleep:clock_nanosleep"}},
+        {2, WP_DELIBERATE_SLEEP, {"tick", "time_sleep", "clock_nanosleep", "sleep:clock_nanosleep"}}};
+    struct wp_trace *trace = wp_trace_create();
+    for (uint32_t i = 0; i < 3; i++) {
+        uint32_t node = wp_trace_child(trace, 0, wp_trace_frame(trace, WP_STYLE_PROCESS, "[python3]", ""));
+        for (size_t at = 0; at < 4; at++)
+            node = wp_trace_child(trace, node,
+                wp_trace_frame(trace, at == 3 ? WP_STYLE_SLEEP : WP_STYLE_USER, stacks[i].names[at],
+                    at ? "libpython3.so" : "/srv/shop.py"));
+        if (!i)
+            node = wp_trace_child(trace, node, wp_trace_frame(trace, WP_STYLE_WAIT, "path:[python3]", ""));
+        assert_int_equal(wp_trace_add_thread(trace, &(struct wp_trace_thread){.tid = i, .is_base = 1}), 0);
+        assert_int_equal(wp_trace_add_path(trace, &(struct wp_trace_path){.thread = i, .is_base = 1}), 0);
+        for (uint64_t turn = 0; turn < 20; turn++) {
+            struct wp_trace_piece piece = {i, node, turn * 80 * MS, 60 * MS, stacks[i].category};
+            struct wp_trace_link link = {WP_LINK_WAKING, 1, 0, piece.start_ns + 60 * MS, piece.start_ns + 61 * MS};
+            assert_int_equal(wp_trace_add_piece(trace, &piece), 0);
+            assert_int_equal(i ? 0 : wp_trace_add_link(trace, &link), 0);
+        }
+    }
+    return trace;
+}
+
 /* A mean says nothing of each; what belongs to one sleep is one, and what is left of one is none. */
 static void sleeps_are_measured_in_the_window(void **state)
 {
@@ -104,6 +136,87 @@ static void sleeps_are_measured_in_the_window(void **state)
             fail_msg("case %zu says: %s", i, facts.findings[0].sentence);
         wp_facts_fini(&facts);
     }
+}
+
+static const struct wp_finding *finding_of(const struct wp_facts *facts, const char *function)
+{
+    for (size_t i = 0; i < facts->finding_count; i++)
+        if (facts->findings[i].function && !strcmp(facts->findings[i].function, function))
+            return &facts->findings[i];
+    fail_msg("nothing is said of %s", function);
+    return NULL;
+}
+
+/* The wait is told with its place, and who has the lock; its sleep, which is waited for, is no polling. */
+static void a_thread_waits_for_another(void **state)
+{
+    struct wp_report *report = wp_report_create();
+    struct wp_facts facts;
+    (void)state;
+    wp_report_add(report,
+        sample_node(report,
+            "[python3];bill@/srv/shop.py;PyThread_acquire_lock_timed@libpython3.so;sem_wait@libpython3.so;"
+            "sleep:futex;path:[python3]"),
+        WP_OTHER_PATH, 1200 * (uint64_t)MS, 20);
+    wp_report_add(report, sample_node(report, "[python3];audit_all@/srv/shop.py;sleep:clock_nanosleep"),
+        WP_DELIBERATE_SLEEP, 1210 * (uint64_t)MS, 20);
+    wp_report_add(report, sample_node(report, "[python3];tick@/srv/shop.py;sleep:clock_nanosleep"), WP_DELIBERATE_SLEEP,
+        1210 * (uint64_t)MS, 20);
+    wp_report_add(report,
+        sample_node(report, "[python3];main@/srv/shop.py;pthread_join@libc.so.6;sleep:futex;path:[python3]"),
+        WP_OTHER_PATH, 1600 * (uint64_t)MS, 1);
+    assert_int_equal(wp_facts_build(&facts, "v1", "main", report, made_turns(), NULL), 0);
+    assert_string_equal(facts.findings[0].sentence,
+        "python3 waits 1.20 s (23 %) in `bill` for another of its threads; that one is meanwhile in "
+        "`clock_nanosleep` in `audit_all`.");
+    assert_string_equal(facts.findings[0].kind, "other_path");
+    assert_null(finding_of(&facts, "audit_all")->pattern.key);
+    assert_string_equal(finding_of(&facts, "tick")->pattern.key, "polling");
+    /* Who waits for the end of threads is told last. */
+    assert_string_equal(facts.findings[facts.finding_count - 1].sentence,
+        "python3 waits 1.60 s (31 %) in `main` for another of its threads.");
+    wp_facts_fini(&facts);
+}
+
+/* The stacks of a lock need not have who holds it: the window has. Three wait one behind the other. */
+static void a_lock_is_held_by_who_wakes(void **state)
+{
+    static const char *const stacks[][2] = {
+        {"[app];update;pthread_mutex_lock@libc.so.6;sleep:futex table (app)", "sleep:futex table (app)"},
+        {"[app];update;publish;sleep:fsync", "sleep:fsync"}};
+    struct wp_report *report = wp_report_create();
+    struct wp_facts facts;
+    struct wp_trace *trace = wp_trace_create();
+    uint32_t node[2];
+    (void)state;
+    for (uint32_t i = 0; i < 2; i++) {
+        node[i] = wp_trace_child(trace, 0, wp_trace_frame(trace, WP_STYLE_PROCESS, "[app]", ""));
+        node[i] = wp_trace_child(trace, node[i], wp_trace_frame(trace, WP_STYLE_USER, "update", "/srv/app"));
+        node[i] = i
+            ? wp_trace_child(trace, node[i], wp_trace_frame(trace, WP_STYLE_USER, "publish", "/srv/app"))
+            : wp_trace_child(trace, node[i], wp_trace_frame(trace, WP_STYLE_USER, "pthread_mutex_lock", "libc.so.6"));
+        node[i] = wp_trace_child(trace, node[i], wp_trace_frame(trace, WP_STYLE_SLEEP, stacks[i][1], ""));
+    }
+    for (uint32_t i = 0; i < 4; i++) {
+        uint64_t waits_ns = i * (uint64_t)10 * MS;
+        assert_int_equal(wp_trace_add_thread(trace, &(struct wp_trace_thread){.tid = i, .is_base = 1}), 0);
+        assert_int_equal(wp_trace_add_path(trace, &(struct wp_trace_path){.thread = i, .is_base = 1}), 0);
+        assert_int_equal(
+            wp_trace_add_piece(trace, &(struct wp_trace_piece){i, node[1], waits_ns, 10 * MS, WP_BLOCKING_IO}), 0);
+        if (!i)
+            continue;
+        assert_int_equal(
+            wp_trace_add_piece(trace, &(struct wp_trace_piece){i, node[0], 0, waits_ns, WP_OTHER_PATH}), 0);
+        assert_int_equal(
+            wp_trace_add_link(trace, &(struct wp_trace_link){WP_LINK_WAKING, i - 1, i, waits_ns, waits_ns}), 0);
+    }
+    wp_report_add(report, sample_node(report, stacks[0][0]), WP_OTHER_PATH, 60 * MS, 3);
+    wp_report_add(report, sample_node(report, stacks[1][0]), WP_BLOCKING_IO, 40 * MS, 4);
+    assert_int_equal(wp_facts_build(&facts, "v1", "main", report, trace, NULL), 0);
+    assert_string_equal(facts.findings[0].sentence,
+        "app waits 60.0 ms (60 %) for `table` in `update`, in 3 threads of `update`; it is held during `fsync` in "
+        "`publish`. Lock held across I/O, certain: for 100 % of the wait its holder sleeps in `fsync`.");
+    wp_facts_fini(&facts);
 }
 
 /* Neither a herd nor a convoy, however often they meet. */
@@ -244,7 +357,8 @@ static void a_herd_is_set_going(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(threads_are_counted_in_the_window),
-        cmocka_unit_test(sleeps_are_measured_in_the_window), cmocka_unit_test(two_threads_are_no_crowd),
+        cmocka_unit_test(sleeps_are_measured_in_the_window), cmocka_unit_test(a_thread_waits_for_another),
+        cmocka_unit_test(a_lock_is_held_by_who_wakes), cmocka_unit_test(two_threads_are_no_crowd),
         cmocka_unit_test(threads_may_be_stuck), cmocka_unit_test(a_pool_has_threads),
         cmocka_unit_test(a_herd_is_set_going)};
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -236,6 +236,15 @@ static const struct {
        "sleep:clock_nanosleep",
          WP_DELIBERATE_SLEEP, 90, 1}},
         "", 0, "java waits in `Shop.hook` for sleep, which sleeps on purpose for 90.0 ms"},
+    /* A server that is busy for others: on a path of its own, which tells what it does. */
+    {{{"[app];ping;read@libc.so.6;sleep:read unix;for:[admin];path:[gateway]", WP_OTHER_PATH, 90, 9},
+         {"[gateway];main;compile", WP_UNDERSTOOD_FUNCTIONS, 60, 60}, {"[gateway];main", WP_INVOLUNTARY, 20, 60}},
+        "", 0,
+        "app waits 90.0 ms (53 %) in `ping` for gateway, which is busy with work for admin; there `compile` runs."},
+    {{{"[app];ping;recv@libc.so.6;sleep:recvfrom tcp 10.0.0.7:80;tcp:10.0.0.7:80;path:[app]", WP_OTHER_PATH, 90, 9},
+         {"[app];ping;recv@libc.so.6;sleep:recvfrom tcp 10.0.0.7:80;sched:runnable", WP_SCHEDULER, 1, 9},
+         {"[app];sum", WP_UNDERSTOOD_FUNCTIONS, 9, 9}},
+        "", 0, "app waits 90.0 ms (90 %) in `ping`, 9 times, for another app, which is busy with other work."},
     /* The program is no library or runtime; of its threads one may sleep where nothing is known, and most of the time.
      */
     {{{"[node];await_frame@/srv/shop.js;pthread_cond_wait@libc.so.6;sleep:futex;[node];uv_run@node;sleep:epoll_pwait",

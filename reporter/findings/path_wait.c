@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "reporter/findings/path_wait.h"
+
+#include "reporter/findings/cause_lock.h"
+#include "reporter/findings/waker_trace.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define LEAST_PERCENT 30u /* of what is waited: less says nothing of it */
+
+static const char *name_at(const struct wp_facts *facts, uint32_t node)
+{
+    return node ? wp_facts_frame_name(facts, facts->flame.nodes[node].frame) : "";
+}
+
+static uint32_t style_at(const struct wp_facts *facts, uint32_t node)
+{
+    return node ? wp_facts_frame_style(facts, facts->flame.nodes[node].frame) : 0;
+}
+
+const char *wp_path_wait_whose(const struct wp_facts *facts, uint32_t node)
+{
+    const char *name = name_at(facts, node);
+    return style_at(facts, node) == WP_STYLE_WAIT && !strncmp(name, "path:", 5) ? name + 5 : NULL;
+}
+
+const char *wp_path_wait_for(const struct wp_facts *facts, uint32_t node)
+{
+    uint32_t below = facts->flame.nodes[node].parent;
+    const char *name = name_at(facts, below);
+    return style_at(facts, below) == WP_STYLE_WAIT && !strncmp(name, "for:", 4) ? name + 4 : NULL;
+}
+
+bool wp_path_wait_is_own(const struct wp_causes *causes, const struct wp_facts *facts, uint32_t row)
+{
+    const struct wp_cause_fact *cause = &causes->rows[row];
+    const char *whose = wp_path_wait_whose(facts, cause->node);
+    if (!whose || wp_cause_is_asking(facts, cause->sleep))
+        return false;
+    bool is_own = !strcmp(whose, name_at(facts, cause->process));
+    for (uint32_t i = 1; i < facts->flame.count && !is_own; i++) {
+        struct wp_cause_fact layer = {.base = cause->process, .process = i};
+        is_own = style_at(facts, i) == WP_STYLE_PROCESS && !strcmp(whose, name_at(facts, i)) &&
+            wp_cause_is_own(facts, &layer);
+    }
+    return is_own;
+}
+
+bool wp_path_wait_is_asked(const struct wp_causes *causes, const struct wp_facts *facts, uint32_t row)
+{
+    const struct wp_cause_fact *cause = &causes->rows[row];
+    const char *call;
+    size_t size = wp_cause_call(facts, cause->sleep, &call);
+    if (wp_path_wait_is_own(causes, facts, row))
+        return wp_cause_lock_call(facts, cause->sleep) == WP_LOCK_CALL_INTERPRETER;
+    /* Where several are waited for at once, as in epoll_wait, it may be who has nothing to do. */
+    return wp_cause_is_asking(facts, cause->sleep) &&
+        ((size >= 4 && !strncmp(call, "recv", 4)) || (size >= 4 && !strncmp(call, "read", 4)));
+}
+
+/* The outermost process of that node's stack, if it stands alone. */
+static uint32_t base_of(const struct wp_facts *facts, uint32_t node)
+{
+    uint32_t base = 0, layers = 0;
+    for (; node; node = facts->flame.nodes[node].parent)
+        if (style_at(facts, node) == WP_STYLE_PROCESS) {
+            base = node;
+            layers++;
+        }
+    return layers == 1 ? base : 0;
+}
+
+static uint32_t sleep_below(const struct wp_facts *facts, uint32_t node)
+{
+    while (node && style_at(facts, node) != WP_STYLE_SLEEP)
+        node = facts->flame.nodes[node].parent;
+    return node;
+}
+
+/* A node of the flame at that place in the process of interest, the one with most time in one piece. */
+static uint32_t node_at(
+    const struct wp_causes *causes, const struct wp_facts *facts, const struct wp_trace_place *place)
+{
+    const struct wp_flame *flame = &facts->flame;
+    uint64_t most = 0;
+    uint32_t best = 0;
+    for (uint32_t i = 0; i < flame->cell_count; i++) {
+        uint32_t node = wp_facts_below_scheduler(facts, flame->cells[i].node), sleep = sleep_below(facts, node);
+        if (flame->cells[i].ns <= most || !base_of(facts, node) || strcmp(name_at(facts, sleep), place->sleep) != 0 ||
+            strcmp(name_at(facts, causes->locations[node]), place->location) != 0)
+            continue;
+        most = flame->cells[i].ns;
+        best = sleep ? sleep : node;
+    }
+    return best;
+}
+
+static struct wp_cause_held held_by_thread(const struct wp_causes *causes, struct wp_facts *facts, uint32_t row)
+{
+    const struct wp_cause_fact *cause = &causes->rows[row];
+    struct wp_trace_place waits = {name_at(facts, cause->sleep), name_at(facts, causes->locations[cause->sleep])};
+    uint64_t waited_ns;
+    struct wp_waker_doing doing = wp_waker_trace_doing(facts, &waits, &waited_ns);
+    uint32_t node = doing.ns && doing.ns >= waited_ns / 100 * LEAST_PERCENT ? node_at(causes, facts, &doing.place) : 0;
+    return (struct wp_cause_held){
+        .node = node, .ns = node ? (uint64_t)((double)cause->ns * (double)doing.ns / (double)waited_ns) : 0};
+}
+
+/* What the other process does on paths of its own, each of which is in the flame once. */
+static struct wp_cause_held held_by_process(const struct wp_causes *causes, struct wp_facts *facts, uint32_t row)
+{
+    const struct wp_flame *flame = &facts->flame;
+    const char *whose = wp_path_wait_whose(facts, causes->rows[row].node);
+    struct wp_cause_held held = {0};
+    if (!strcmp(whose, name_at(facts, causes->rows[row].base))) /* one is as good as the other */
+        return held;
+    uint64_t *sums = calloc(flame->count + 1u, sizeof(*sums)), all_ns = 0;
+    facts->pool.failed |= !sums;
+    for (uint32_t i = 0; sums && i < flame->cell_count; i++) {
+        uint32_t node = wp_facts_below_scheduler(facts, flame->cells[i].node), sleep = sleep_below(facts, node);
+        uint32_t base = base_of(facts, node), at = sleep ? sleep : causes->locations[node];
+        if (!base || strcmp(name_at(facts, base), whose) != 0 || flame->cells[i].category == WP_OTHER_PATH)
+            continue;
+        all_ns += flame->cells[i].ns;
+        sums[at] += flame->cells[i].ns;
+        if (at && causes->locations[at] && sums[at] > held.ns)
+            held = (struct wp_cause_held){.node = at, .ns = sums[at]};
+    }
+    free(sums);
+    return held.ns && held.ns >= all_ns / 100 * LEAST_PERCENT ? held : (struct wp_cause_held){0};
+}
+
+struct wp_cause_held wp_path_wait_held(const struct wp_causes *causes, struct wp_facts *facts, uint32_t row)
+{
+    if (causes->rows[row].kind != WP_CAUSE_KIND_PATH || wp_path_wait_is_own(causes, facts, row))
+        return held_by_thread(causes, facts, row);
+    return held_by_process(causes, facts, row);
+}
