@@ -457,8 +457,9 @@ static const char *path_sentence(const struct text *t)
         doing = meanwhile_text(t, "meanwhile", "meanwhile", "that one is meanwhile in");
     } else {
         whom = strcmp(whose, base) ? name : wp_pool_printf(t->pool, "another %s", name);
-        busy = ", which is busy with other work";
-        if (by && strcmp(by, base) != 0 && strcmp(by, whose) != 0)
+        bool is_busy = wp_path_wait_is_busy(t->causes, t->facts, t->of->row);
+        busy = is_busy ? ", which is busy with other work" : "";
+        if (is_busy && by && strcmp(by, base) != 0 && strcmp(by, whose) != 0)
             busy = wp_pool_printf(t->pool, ", which is busy with work for %s", wp_stack_plain_process(t->pool, by));
         doing = meanwhile_text(t, "there", "there", "there it is in");
     }

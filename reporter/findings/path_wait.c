@@ -36,9 +36,9 @@ bool wp_path_wait_is_own(const struct wp_causes *causes, const struct wp_facts *
 {
     const struct wp_cause_fact *cause = &causes->rows[row];
     const char *whose = wp_path_wait_whose(facts, cause->node);
-    if (!whose || wp_cause_is_asking(facts, cause->sleep))
-        return false;
-    bool is_own = !strcmp(whose, name_at(facts, cause->process));
+    if (!whose || !strcmp(whose, name_at(facts, cause->process))) /* a process of that name may be asked */
+        return whose && !wp_cause_is_asking(facts, cause->sleep);
+    bool is_own = false;
     for (uint32_t i = 1; i < facts->flame.count && !is_own; i++) {
         struct wp_cause_fact layer = {.base = cause->process, .process = i};
         is_own = style_at(facts, i) == WP_STYLE_PROCESS && !strcmp(whose, name_at(facts, i)) &&
@@ -47,16 +47,29 @@ bool wp_path_wait_is_own(const struct wp_causes *causes, const struct wp_facts *
     return is_own;
 }
 
+bool wp_path_wait_is_busy(const struct wp_causes *causes, const struct wp_facts *facts, uint32_t row)
+{
+    const char *whose = wp_path_wait_whose(facts, causes->rows[row].node);
+    const struct wp_trace *trace = facts->is_progress ? NULL : facts->by_threads;
+    bool is_other = whose && strcmp(whose, name_at(facts, causes->rows[row].base)) != 0;
+    for (uint32_t i = 0; trace && i < trace->thread_count && is_other; i++) {
+        const char *comm = wp_intern_text(trace->strings, trace->threads[i].comm);
+        size_t size = strlen(comm);
+        is_other = !trace->threads[i].is_base || strncmp(whose + 1, comm, size) != 0 || whose[size + 1] != ']';
+    }
+    return is_other && !wp_path_wait_is_own(causes, facts, row);
+}
+
 bool wp_path_wait_is_asked(const struct wp_causes *causes, const struct wp_facts *facts, uint32_t row)
 {
     const struct wp_cause_fact *cause = &causes->rows[row];
     const char *call;
     size_t size = wp_cause_call(facts, cause->sleep, &call);
-    if (wp_path_wait_is_own(causes, facts, row))
-        return wp_cause_lock_call(facts, cause->sleep) == WP_LOCK_CALL_INTERPRETER;
+    if (!wp_cause_is_asking(facts, cause->sleep))
+        return wp_path_wait_is_own(causes, facts, row) &&
+            wp_cause_lock_call(facts, cause->sleep) == WP_LOCK_CALL_INTERPRETER;
     /* Where several are waited for at once, as in epoll_wait, it may be who has nothing to do. */
-    return wp_cause_is_asking(facts, cause->sleep) &&
-        ((size >= 4 && !strncmp(call, "recv", 4)) || (size >= 4 && !strncmp(call, "read", 4)));
+    return size >= 4 && (!strncmp(call, "recv", 4) || !strncmp(call, "read", 4));
 }
 
 /* The outermost process of that node's stack, if it stands alone. */

@@ -208,15 +208,28 @@ static bool is_wait(const struct window *w, const struct span *span)
     return span->is_other && is_at(w, span->node, w->waits);
 }
 
-/* Who ended the sleep whose last piece or earlier one this is; UINT32_MAX: not known. */
+/* The end of the sleep that the piece is of: it may be in several. */
+static uint64_t end_of(const struct window *w, uint32_t thread, const struct span *span)
+{
+    const struct at_node *at = &w->at[span->node];
+    uint64_t end_ns = span->end_ns;
+    for (const struct span *next = span + 1; next < w->spans + w->first[thread + 1]; next++) {
+        const struct at_node *other = &w->at[next->node];
+        if (next->start_ns > end_ns || other->sleep != at->sleep || other->location != at->location)
+            break;
+        end_ns = next->end_ns;
+    }
+    return end_ns;
+}
+
+/* Who ended the sleep that the piece is of; UINT32_MAX: not known, or no thread. */
 static uint32_t waker_of(const struct window *w, uint32_t thread, const struct span *span)
 {
-    uint64_t from_ns = span->end_ns > SLACK_NS ? span->end_ns - SLACK_NS : 0;
+    uint64_t end_ns = end_of(w, thread, span), from_ns = span->end_ns > SLACK_NS ? span->end_ns - SLACK_NS : 0;
     uint32_t at = WP_LOWER_BOUND(middle, 0, w->waking_count,
         w->wakings[middle].thread < thread ||
             (w->wakings[middle].thread == thread && w->wakings[middle].at_ns < from_ns));
-    bool is_its = at < w->waking_count && w->wakings[at].thread == thread &&
-        w->wakings[at].at_ns <= span->end_ns + (span->end_ns - span->start_ns);
+    bool is_its = at < w->waking_count && w->wakings[at].thread == thread && w->wakings[at].at_ns <= end_ns + SLACK_NS;
     return is_its ? w->wakings[at].by : UINT32_MAX;
 }
 

@@ -241,10 +241,15 @@ static const struct {
          {"[gateway];main;compile", WP_UNDERSTOOD_FUNCTIONS, 60, 60}, {"[gateway];main", WP_INVOLUNTARY, 20, 60}},
         "", 0,
         "app waits 90.0 ms (53 %) in `ping` for gateway, which is busy with work for admin; there `compile` runs."},
+    {{{"[app];ping;recv@libc.so.6;sleep:recvfrom tcp 10.0.0.7:80;tcp:10.0.0.7:80;path:[api]", WP_OTHER_PATH, 90, 9}},
+        "", 0, "app waits 90.0 ms (100 %) in `ping` for api, which is busy with other work."},
+    {{{"[app];ping;recv@libc.so.6;sleep:recvfrom tcp 10.0.0.7:80;tcp:10.0.0.7:80;path:[pool]", WP_OTHER_PATH, 90, 9},
+         {"[pool]@app;work;sum", WP_UNDERSTOOD_FUNCTIONS, 10, 9}},
+        "", 0, "app waits 90.0 ms (90 %) in `ping` for its thread pool."},
     {{{"[app];ping;recv@libc.so.6;sleep:recvfrom tcp 10.0.0.7:80;tcp:10.0.0.7:80;path:[app]", WP_OTHER_PATH, 90, 9},
          {"[app];ping;recv@libc.so.6;sleep:recvfrom tcp 10.0.0.7:80;sched:runnable", WP_SCHEDULER, 1, 9},
          {"[app];sum", WP_UNDERSTOOD_FUNCTIONS, 9, 9}},
-        "", 0, "app waits 90.0 ms (90 %) in `ping`, 9 times, for another app, which is busy with other work."},
+        "", 0, "app waits 90.0 ms (90 %) in `ping`, 9 times, for another app."},
     /* The program is no library or runtime; of its threads one may sleep where nothing is known, and most of the time.
      */
     {{{"[node];await_frame@/srv/shop.js;pthread_cond_wait@libc.so.6;sleep:futex;[node];uv_run@node;sleep:epoll_pwait",
