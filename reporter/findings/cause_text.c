@@ -206,7 +206,7 @@ static uint32_t sleep_of(const struct text *t, uint32_t node)
     return 0;
 }
 
-/* "; meanwhile its holder (web's thread sender) waits for a CPU behind gzip": of who ends the wait. */
+/* "; meanwhile its holder (web's thread sender) waits for a CPU that gzip uses": of who ends the wait. */
 static const char *starved_text(const struct text *t, uint32_t node)
 {
     const char *name = wp_facts_frame_name(t->facts, t->of->held.rival);
@@ -219,12 +219,14 @@ static const char *starved_text(const struct text *t, uint32_t node)
     const char *who = t->of->cause->kind == WP_CAUSE_KIND_LOCK ? "its holder" : "that one";
     if (has_name)
         who = wp_pool_printf(t->pool, "%s (%s)", who, process_text(t, node));
-    if (!strcmp(rival, "own threads"))
+    bool is_own = !strcmp(rival, "own threads");
+    const char *uses = is_own ? " use" : " uses";
+    if (is_own)
         rival = "other threads of its process";
     if (is_quota)
         return wp_pool_printf(t->pool, "; meanwhile %s is throttled by the %s", who, rival);
-    return wp_pool_printf(
-        t->pool, "; meanwhile %s waits for a CPU%s%s", who, is_behind ? " behind " : "", is_behind ? rival : "");
+    return wp_pool_printf(t->pool, "; meanwhile %s waits for a CPU%s%s%s", who, is_behind ? " that " : "",
+        is_behind ? rival : "", is_behind ? uses : "");
 }
 
 /* "`fsync` in `audit_log` (orders.c:28)": what who ends the wait did meanwhile; "" not known. */

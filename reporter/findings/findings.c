@@ -312,6 +312,19 @@ static uint64_t of_machine(const struct walk *walk)
         walk->ns[WP_INVOLUNTARY];
 }
 
+static const char *rival_sentence(struct wp_facts *facts, const struct wp_rival *rival)
+{
+    struct wp_pool *pool = &facts->pool;
+    bool is_quota = rival->kind == WP_RIVAL_QUOTA;
+    const char *party = *rival->party
+        ? wp_pool_printf(pool, is_quota ? ", most of it spent by %s" : " on behalf of %s", rival->party)
+        : "";
+    return wp_pool_printf(pool,
+        is_quota ? "%s is throttled for %s (%s) by the %s%s." : "%s waits %s (%s) for a CPU that %s uses%s.",
+        rival->waiter, wp_human_duration(pool, rival->ns), wp_human_share(pool, rival->ns, facts->total_ns),
+        strcmp(rival->name, "quota") ? rival->name : "quota of its cgroup", party);
+}
+
 /* Who had the processor, or which quota there was none by; the longest first. */
 static void find_rivals(struct walk *walk)
 {
@@ -325,14 +338,9 @@ static void find_rivals(struct walk *walk)
             continue;
         bool is_quota = rival->kind == WP_RIVAL_QUOTA;
         struct wp_pattern pattern = is_quota ? wp_pattern_of_quota() : wp_pattern_of_herd(facts, rival->name);
-        const char *party = *rival->party
-            ? wp_pool_printf(pool, is_quota ? ", most of it spent by %s" : ", which runs for %s", rival->party)
-            : "";
         add(facts,
             &(struct wp_finding){.kind = "processor",
-                .sentence = wp_pool_printf(pool, "%s waits %s (%s) for %s: processor%s.%s", rival->waiter,
-                    wp_human_duration(pool, rival->ns), wp_human_share(pool, rival->ns, facts->total_ns), rival->name,
-                    party, wp_pattern_text(pool, &pattern)),
+                .sentence = wp_pool_printf(pool, "%s%s", rival_sentence(facts, rival), wp_pattern_text(pool, &pattern)),
                 .key = wp_pool_printf(pool, "processor %s %s", rival->waiter, rival->name),
                 .pattern = pattern,
                 .count = rival->count,

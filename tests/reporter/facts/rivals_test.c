@@ -119,10 +119,10 @@ static void as_findings(void **state)
     struct wp_facts facts = made_facts();
     (void)state;
     const char *batch = finding(&facts, "processor web batch")->sentence;
-    if (strcmp(batch, "web waits 50.0 ms (25 %) for batch: processor, which runs for cron.") != 0)
+    if (strcmp(batch, "web waits 50.0 ms (25 %) for a CPU that batch uses on behalf of cron.") != 0)
         fail_msg("%s", batch);
     const struct wp_finding *quota = finding(&facts, "processor web quota of web.service");
-    assert_non_null(strstr(quota->sentence, "for quota of web.service: processor, most of it spent by batch."));
+    assert_non_null(strstr(quota->sentence, "by the quota of web.service, most of it spent by batch."));
     assert_string_equal(quota->pattern.key, "quota_throttling");
     wp_facts_fini(&facts);
 }

@@ -74,19 +74,21 @@ static const struct {
     {{{MAIN LOCK "[flush];sched:preempted;sched:behind own threads", WP_INVOLUNTARY, 900, 3},
          {MAIN LOCK "[flush];save;sum", WP_UNDERSTOOD_FUNCTIONS, 60, 60}},
         "priority_inversion", WP_SURETY_LIKELY,
-        "app waits 960 ms (100 %) for `table` in `update`; meanwhile its holder (flush) waits for a CPU behind other "
-        "threads of its process. Priority inversion, likely: for 93.8 % of the wait its holder has no CPU, 300 ms at"},
+        "app waits 960 ms (100 %) for `table` in `update`; meanwhile its holder (flush) waits for a CPU that other "
+        "threads of its process use. Priority inversion, likely: for 93.8 % of the wait its holder has no CPU, 300 ms "
+        "at"},
     {{{MAIN LOCK "[app];worker;save;fsync@libc.so.6;sleep:fsync;sched:runnable;sched:behind [rt]", WP_SCHEDULER, 600,
           2},
          {MAIN LOCK "[app];worker;save;fsync@libc.so.6;sleep:fsync;io:vda", WP_BLOCKING_IO, 40, 30}},
-        "priority_inversion", WP_SURETY_LIKELY, "`update`; meanwhile its holder waits for a CPU behind rt. Prio"},
+        "priority_inversion", WP_SURETY_LIKELY, "`update`; meanwhile its holder waits for a CPU that rt uses. Prio"},
     {{{MAIN LOCK "[app];sched:preempted;sched:behind [gzip]", WP_INVOLUNTARY, 60, 30},
          {MAIN LOCK "[app];worker;save;sum", WP_UNDERSTOOD_FUNCTIONS, 30, 30},
          {MAIN LOCK "[app];worker;save;sum;fsync@libc.so.6;sleep:fsync;sched:runnable;sched:behind [gzip]",
              WP_SCHEDULER, 10, 30}},
         "", 0, "it is held while `sum` runs, and its holder waits 60.0 ms for a CPU."},
-    {{{MAIN LOCK "[app];worker;sched:preempted;sched:quota of web.service", WP_INVOLUNTARY, 900, 9}}, "", 0,
-        "for `table` in `update`; meanwhile its holder is throttled by the quota of web.service."},
+    {{{MAIN LOCK "[app];worker;sched:preempted;sched:quota of web.service", WP_INVOLUNTARY, 900, 9},
+         {MAIN LOCK "[app];worker", WP_RUNNING_NOT_SAMPLED, 10, 9}},
+        "", 0, "for `table` in `update`; meanwhile its holder is throttled by the quota of web.service."},
     {{{MAIN LOCK "[app];worker;write_log;write@libc.so.6;sleep:write /b;io:vda", WP_BLOCKING_IO, 25, 9},
          {MAIN LOCK "[app];worker;save;fsync@libc.so.6;sleep:fsync;io:vda", WP_BLOCKING_IO, 25, 9},
          {MAIN LOCK "[app];worker;load;read@libc.so.6;sleep:read /a;io:vda", WP_BLOCKING_IO, 25, 9},
@@ -409,12 +411,12 @@ static const struct {
     {{{"[app];work;sched:preempted", WP_INVOLUNTARY, 80, 10}}, "", 0, "is lost to preemption"},
     /* Where it is known who had the CPU, that decides, and not how long it took. */
     {{{"[app];work;sched:preempted;sched:quota of app.service;sched:spent by [batch]", WP_INVOLUNTARY, 80, 10}},
-        "quota_throttling", WP_SURETY_CERTAIN, "app waits 80.0 ms (100 %) for quota of app.service: processor"},
+        "quota_throttling", WP_SURETY_CERTAIN, "app is throttled for 80.0 ms (100 %) by the quota of app.service, most of it"},
     {{{"[app];work;sched:preempted;sched:quota", WP_INVOLUNTARY, 80, 10},
          {"[app];work;sched:preempted;sched:behind [gzip]", WP_INVOLUNTARY, 20, 10}},
-        "quota_throttling", WP_SURETY_CERTAIN, "app waits 80.0 ms (80 %) for quota: processor"},
+        "quota_throttling", WP_SURETY_CERTAIN, "app is throttled for 80.0 ms (80 %) by the quota of its cgroup."},
     {{{"[app];work;sched:preempted;sched:behind [gzip]", WP_INVOLUNTARY, 800, 10}}, "", 0,
-        "app waits 800 ms (100 %) for gzip: processor."},
+        "app waits 800 ms (100 %) for a CPU that gzip uses."},
     /* No two findings have the same time. */
     {{{"[app];work;sched:preempted;sched:behind [gzip]", WP_INVOLUNTARY, 300, 10},
          {"[app];work;sched:preempted;sched:behind own threads", WP_INVOLUNTARY, 500, 10}},
@@ -466,7 +468,7 @@ static void a_quota_is_told_once(void **state)
     wp_report_add(report, sample_node(report, "[app];work;sched:preempted;sched:behind own threads"), WP_INVOLUNTARY,
         40 * MS, 10);
     assert_int_equal(wp_facts_build(&facts, "v1", "main", report, NULL, NULL), 0);
-    assert_non_null(strstr(facts.findings[0].sentence, "for quota of app.service"));
+    assert_non_null(strstr(facts.findings[0].sentence, "by the quota of app.service"));
     for (size_t i = 1; i < facts.finding_count; i++)
         assert_null(facts.findings[i].pattern.key);
     wp_facts_fini(&facts);
