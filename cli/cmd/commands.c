@@ -191,7 +191,8 @@ static int run_program(const struct command *command, int argc, char **argv)
     (void)argc;
     if (wp_program_sibling(command->program, path, sizeof(path), &err))
         return complain(&err);
-    snprintf(name, sizeof(name), "%s", command->program);
+    bool is_word = command->run == run_mode; /* errors are those of the command that was typed */
+    snprintf(name, sizeof(name), "%s%s", is_word ? "wakepath " : "", is_word ? command->name : command->program);
     argv[0] = name;
     execv(path, argv);
     wp_error_errno(&err, -errno, "cannot run '%s'", path);

@@ -38,7 +38,7 @@ static void put_duration(struct wp_buffer *out, uint64_t ns)
     static const struct {
         uint64_t unit;
         const char *name;
-    } units[] = {{WP_NS_PER_S, "s"}, {WP_NS_PER_MS, "ms"}, {1000u, "us"}};
+    } units[] = {{WP_NS_PER_S, "s"}, {WP_NS_PER_MS, "ms"}, {1000u, "µs"}};
     for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
         if (ns >= units[i].unit) {
             double value = (double)ns / (double)units[i].unit;
@@ -169,7 +169,7 @@ static void put_figures(struct wp_buffer *out, struct json_object *root, uint64_
 {
     uint64_t total = number_of(root, "total_ns");
     if (!total) {
-        wp_buffer_puts(out, ": no thread that was seen fits, or none of its time was recorded\n");
+        wp_buffer_puts(out, ": nothing was recorded\n");
     } else {
         wp_buffer_puts(out, ": ");
         put_duration(out, number_of(root, "wall_ns"));
@@ -211,6 +211,8 @@ static void put_all(struct wp_buffer *out, struct json_object *root, const char 
         put_duration(out, number_of(recording, "cpu_ns"));
         wp_buffer_printf(out, " CPU, %.2f %% of the machine\n", double_of(recording, "machine_percent"));
     }
+    if (!total)
+        return;
     wp_buffer_puts(out, "  page: ");
     put_clean(out, page);
     wp_buffer_putc(out, '\n');

@@ -82,7 +82,8 @@ static int print_log(int argc, char **argv, struct wp_error *err)
 
 int main(int argc, char **argv)
 {
-    struct wp_logger logger = {"wakepath-reporter", WP_LOG_INFO, 2};
+    bool is_word = argc && !strncmp(argv[0], "wakepath ", 9); /* of that command: `wakepath query` */
+    struct wp_logger logger = {is_word ? argv[0] : "wakepath-reporter", WP_LOG_INFO, 2};
     struct wp_error err = {0};
     int code = WP_EXIT_OK;
     wp_standard_output_check_at_exit();

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What cannot be written to standard output is no success of any program: full_output_test.py BIN."""
+"""What cannot be written to standard output is no success of any program, and an error is of the command that was typed: full_output_test.py BIN."""
 import subprocess, sys, unittest
 
 BIN = sys.argv[1] + "/"
@@ -22,6 +22,13 @@ class FullOutput(unittest.TestCase):
         for line, status in (("wakepath help >&-", 1), ("wakepath-store ls --no-such-option 2>/dev/null >&-", 64)):
             with self.subTest(line):
                 self.assertEqual(subprocess.run(["sh", "-c", BIN + line], stderr=subprocess.DEVNULL, timeout=60, check=False).returncode, status)
+
+    def test_an_error_is_of_the_command(self):
+        for line, whose in (("wakepath query", "wakepath query"), ("wakepath log", "wakepath log"), ("wakepath-reporter query", "wakepath-reporter")):
+            with self.subTest(line):
+                done = subprocess.run((BIN + line + " --store /nonexistent").split(), capture_output=True, text=True, timeout=60, check=False)
+                self.assertEqual(done.returncode, 1)
+                self.assertTrue(done.stderr.startswith(whose + ": error: cannot open store '/nonexistent'"), done.stderr)
 
 
 if __name__ == "__main__":

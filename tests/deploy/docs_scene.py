@@ -29,7 +29,7 @@ MEANT = (("--duration 30", "--duration 1"), ("..2026-11-20T12:00'", "..2099-01-0
 def run(line, folder, want=(0,)):
     done = subprocess.run(["bash", "-euo", "pipefail", "-c", line], cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=LIMIT_S,
                           check=False)
-    if done.returncode == 1 and done.stderr.startswith("wakepath-reporter: error: nothing that was recorded fits --"):
+    if done.returncode == 1 and ": error: nothing that was recorded fits --" in done.stderr:
         return done.stdout  # the scene does not have the processes that pages speak of
     if done.returncode not in want:
         raise RuntimeError(f"{line}\nends with {done.returncode}: {done.stdout[-500:]}{done.stderr[-1500:]}")
