@@ -146,8 +146,10 @@ static const char *thread_text(const struct text *t)
 static const char *often_text(const struct text *t)
 {
     const struct wp_cause_threads *threads = &t->of->threads;
+    struct wp_code_location location = wp_code_location_at(t->facts, t->causes->locations, t->of->cause->sleep);
+    bool has_role = threads->role && !(location.function && !strcmp(location.function, threads->role));
     const char *role =
-        threads->role ? wp_pool_printf(t->pool, " of `%s`", wp_pool_clip(t->pool, threads->role, NAME_BYTES)) : "";
+        has_role ? wp_pool_printf(t->pool, " of `%s`", wp_pool_clip(t->pool, threads->role, NAME_BYTES)) : "";
     const char *who = threads->count > 1
         ? wp_pool_printf(t->pool, ", in %s%u threads%s", threads->is_least ? "at least " : "", threads->count, role)
         : thread_text(t);
@@ -164,6 +166,10 @@ static const char *call_text(const struct text *t, uint32_t sleep, const char **
     const char *name = name_at(t, sleep), *call = strncmp(name, "sleep:", 6) ? name : name + 6;
     const char *blank = strchr(call, ' ');
     *what = blank ? wp_pool_clip(t->pool, blank + 1, NAME_BYTES) : "";
+    if (!strcmp(call, "fault swap") || !strcmp(call, "fault file")) {
+        *what = "";
+        return call[6] == 's' ? "pages that were swapped out" : "pages of a file that were not in memory";
+    }
     if (!strncmp(call, "fault", 5) && (!call[5] || call[5] == ' '))
         return "a page fault";
     return wp_pool_printf(t->pool, "`%.*s`", (int)(blank ? blank - call : (long)strlen(call)), call);
@@ -390,7 +396,7 @@ static const char *deadlock_sentence(const struct text *t, const struct wp_cause
     for (unsigned i = 0; i < count; i++) {
         struct wp_code_location location = member_location(t, sleeps[i]);
         unsigned before = (i + count - 1) % count;
-        const char *file = location.file
+        const char *file = location.file && location.line
             ? wp_pool_printf(
                   t->pool, " (%s:%u)", wp_pool_clip(t->pool, wp_source_base(location.file), NAME_BYTES), location.line)
             : "";
@@ -474,17 +480,17 @@ static const char *other_sentence(const struct text *t, const struct wp_cause_fa
     const char *what, *call = call_text(t, cause->sleep, &what), *peer = peer_text(t, cause);
     if (peer)
         what = peer;
-    const char *due = wp_cause_due(t->causes, t->facts, t->of->row);
+    const char *place = place_text(t), *due = wp_cause_due(t->causes, t->facts, t->of->row);
     if (due) {
         words = wp_pool_printf(t->pool, "until a timeout, unanswered by %s", wp_pool_clip(t->pool, due, NAME_BYTES));
         what = "";
     }
-    return wp_pool_printf(t->pool, "%s waits %s %s: %s%s%s%s%s.", who_text(t, cause), amount_text(t, cause->ns), words,
-        call,
+    return wp_pool_printf(t->pool, "%s waits %s %s: %s%s%s%s%s%s.", who_text(t, cause), amount_text(t, cause->ns),
+        words, call,
         !*what                                  ? ""
             : cause->kind == WP_CAUSE_KIND_DISK ? " of "
                                                 : " on ",
-        what, place_text(t), often_text(t));
+        what, *place && !strncmp(call, "pages", 5) ? "," : "", place, often_text(t));
 }
 
 const char *wp_cause_sentence(const struct wp_cause_case *of)

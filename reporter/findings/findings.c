@@ -25,6 +25,9 @@
 #define LEAST_REQUESTS 100u /* fewer have no slow twentieth to speak of */
 #define LEAST_SHARE 1000u   /* a finding below a thousandth of the total says nothing */
 
+#define PATTERN_SHARE 50u    /* a pattern of less than this part of the total is true, and mends nothing */
+#define UNSAMPLED_SHARE 100u /* a process that runs less than this between samples says nothing */
+
 #define CAUSES 7u    /* so many causes at places are told, */
 #define PROCESSES 4u /* ... processes, and what their other time is */
 #define SAYS 4u      /* categories that have no place */
@@ -199,13 +202,19 @@ static const char *base_name(struct walk *walk)
     return facts->aggregate;
 }
 
-static const char *mostly(struct walk *walk, const struct group *group)
+static unsigned most_of(const struct group *group)
 {
-    struct wp_pool *pool = &walk->facts->pool;
     unsigned most = 0;
     for (unsigned i = 1; i < WP_CATEGORIES; i++)
         if (group->categories[i] > group->categories[most])
             most = i;
+    return most;
+}
+
+static const char *mostly(struct walk *walk, const struct group *group)
+{
+    struct wp_pool *pool = &walk->facts->pool;
+    unsigned most = most_of(group);
     const char *how = group->categories[most] * 10 >= group->ns * 9 ? "which" : "which mostly";
     const char *function = most == WP_UNDERSTOOD_FUNCTIONS ? busiest_function(walk, group) : NULL;
     if (function)
@@ -274,7 +283,8 @@ static void find_processes(struct walk *walk)
                 best = &walk->groups[i];
         if (!best || !best->ns || best->ns < walk->facts->total_ns / LEAST_SHARE)
             return;
-        add_process(walk, best, base);
+        if (most_of(best) != WP_RUNNING_NOT_SAMPLED || best->ns >= walk->facts->total_ns / UNSAMPLED_SHARE)
+            add_process(walk, best, base);
         best->ns = 0;
     }
 }
@@ -453,7 +463,8 @@ static void add_cause(struct walk *walk, uint32_t row)
     struct wp_pool *pool = &facts->pool;
     struct wp_cause_case of = wp_cause_case(&walk->causes, facts, row);
     struct wp_code_location location = wp_code_location_at(facts, walk->causes.locations, of.cause->sleep);
-    struct wp_pattern pattern = wp_pattern_of_cause(&of);
+    bool is_small = of.cause->ns < facts->total_ns / PATTERN_SHARE && of.cause->kind != WP_CAUSE_KIND_DEADLOCK;
+    struct wp_pattern pattern = is_small ? (struct wp_pattern){0} : wp_pattern_of_cause(&of);
     const char *key = wp_cause_key(of.cause->kind), *sentence = wp_cause_sentence(&of);
     char role[WP_ROLE_BYTES];
     bool is_told = of.cause->kind == WP_CAUSE_KIND_DEADLOCK || of.cause->kind == WP_CAUSE_KIND_GARBAGE;

@@ -214,7 +214,7 @@ static void a_lock_is_held_by_who_wakes(void **state)
     wp_report_add(report, sample_node(report, stacks[1][0]), WP_BLOCKING_IO, 40 * MS, 4);
     assert_int_equal(wp_facts_build(&facts, "v1", "main", report, trace, NULL), 0);
     assert_string_equal(facts.findings[0].sentence,
-        "app waits 60.0 ms (60 %) for `table` in `update`, in 3 threads of `update`; it is held during `fsync` in "
+        "app waits 60.0 ms (60 %) for `table` in `update`, in 3 threads; it is held during `fsync` in "
         "`publish`. Lock held across I/O, certain: for 100 % of the wait its holder sleeps in `fsync`.");
     wp_facts_fini(&facts);
 }
