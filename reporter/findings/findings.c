@@ -10,6 +10,7 @@
 #include "reporter/facts/stack_text.h"
 #include "reporter/findings/cause_rank.h"
 #include "reporter/findings/cause_text.h"
+#include "reporter/findings/path_wait.h"
 #include "reporter/findings/pattern.h"
 #include "reporter/findings/pattern_herd.h"
 #include "reporter/findings/rival_list.h"
@@ -486,16 +487,30 @@ static void add_cause(struct walk *walk, uint32_t row)
             .fragment = wp_pool_printf(pool, "node=%08" PRIx32, facts->flame.nodes[of.cause->sleep].permalink)});
 }
 
-/* Causes at places: a lock and who held it, a sleep, a file, a peer; the largest first. */
+/* Of a cause: its time that may be the program's fault; of a thread that is perhaps idle none. */
+static uint64_t blamed_ns(const struct walk *walk, uint32_t row)
+{
+    const struct wp_cause_fact *cause = &walk->causes.rows[row];
+    bool is_idle = cause->kind == WP_CAUSE_KIND_PATH && !wp_path_wait_is_asked(&walk->causes, walk->facts, row);
+    return is_idle ? 0 : cause->ns;
+}
+
+/* Causes at places: a lock and who held it, a sleep, a file, a peer; the largest first, and then what may be idleness.
+ */
 static void find_causes(struct walk *walk)
 {
     struct wp_facts *facts = walk->facts;
     struct wp_causes *causes = &walk->causes;
     bool *is_told = wp_pool_alloc(&facts->pool, causes->count + 1u);
-    for (unsigned told = 0; is_told && told < CAUSES; told++) {
+    uint64_t *blamed = wp_pool_alloc(&facts->pool, (causes->count + 1u) * sizeof(*blamed));
+    for (uint32_t i = 0; i < causes->count && blamed; i++)
+        blamed[i] = causes->rows[i].ns < facts->total_ns / LEAST_SHARE ? 0 : blamed_ns(walk, i);
+    for (unsigned told = 0; is_told && blamed && told < CAUSES; told++) {
         uint32_t best = causes->count;
         for (uint32_t i = 0; i < causes->count; i++)
-            if (!is_told[i] && (best == causes->count || causes->rows[i].ns > causes->rows[best].ns))
+            if (!is_told[i] &&
+                (best == causes->count || blamed[i] > blamed[best] ||
+                    (blamed[i] == blamed[best] && causes->rows[i].ns > causes->rows[best].ns)))
                 best = i;
         const struct wp_cause_fact *cause = &causes->rows[best];
         if (best == causes->count || cause->ns < facts->total_ns / LEAST_SHARE || !cause->ns)

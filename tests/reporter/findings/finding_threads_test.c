@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <cmocka.h>
 
@@ -175,6 +176,25 @@ static void a_thread_waits_for_another(void **state)
     /* Who waits for the end of threads is told last. */
     assert_string_equal(facts.findings[facts.finding_count - 1].sentence,
         "python3 waits 1.60 s (31 %) in `main` for another of its threads.");
+    wp_facts_fini(&facts);
+}
+
+/* However many threads wait for work, what the others do is told. */
+static void idle_threads_take_no_room(void **state)
+{
+    struct wp_report *report = wp_report_create();
+    struct wp_facts facts;
+    (void)state;
+    for (char name = 'a'; name < 'k'; name++) {
+        char stack[80];
+        snprintf(stack, sizeof(stack), "[app];take_%c;pthread_cond_wait@libc.so.6;sleep:futex;path:[app]", name);
+        wp_report_add(report, sample_node(report, stack), WP_OTHER_PATH, 90 * MS, 9);
+    }
+    wp_report_add(report, sample_node(report, "[app];save;usleep@libc.so.6;sleep:clock_nanosleep"), WP_DELIBERATE_SLEEP,
+        9 * MS, 1);
+    assert_int_equal(wp_facts_build(&facts, "v1", "main", report, NULL, NULL), 0);
+    assert_string_equal(facts.findings[0].sentence, "app sleeps on purpose for 9.00 ms (1.0 %) in `save`.");
+    assert_int_equal(facts.finding_count, 7);
     wp_facts_fini(&facts);
 }
 
@@ -358,8 +378,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(threads_are_counted_in_the_window),
         cmocka_unit_test(sleeps_are_measured_in_the_window), cmocka_unit_test(a_thread_waits_for_another),
-        cmocka_unit_test(a_lock_is_held_by_who_wakes), cmocka_unit_test(two_threads_are_no_crowd),
-        cmocka_unit_test(threads_may_be_stuck), cmocka_unit_test(a_pool_has_threads),
-        cmocka_unit_test(a_herd_is_set_going)};
+        cmocka_unit_test(a_lock_is_held_by_who_wakes), cmocka_unit_test(idle_threads_take_no_room),
+        cmocka_unit_test(two_threads_are_no_crowd), cmocka_unit_test(threads_may_be_stuck),
+        cmocka_unit_test(a_pool_has_threads), cmocka_unit_test(a_herd_is_set_going)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
