@@ -101,7 +101,8 @@ static uint32_t node_at(
     for (uint32_t i = 0; i < flame->cell_count; i++) {
         uint32_t node = wp_facts_below_scheduler(facts, flame->cells[i].node), sleep = sleep_below(facts, node);
         if (flame->cells[i].ns <= most || !base_of(facts, node) || strcmp(name_at(facts, sleep), place->sleep) != 0 ||
-            strcmp(name_at(facts, causes->locations[node]), place->location) != 0)
+            strcmp(name_at(facts, causes->locations[node]), place->location) != 0 ||
+            (flame->cells[i].category == WP_OTHER_PATH) != place->is_waiting)
             continue;
         most = flame->cells[i].ns;
         best = sleep ? sleep : node;
@@ -112,7 +113,7 @@ static uint32_t node_at(
 static struct wp_cause_held held_by_thread(const struct wp_causes *causes, struct wp_facts *facts, uint32_t row)
 {
     const struct wp_cause_fact *cause = &causes->rows[row];
-    struct wp_trace_place waits = {name_at(facts, cause->sleep), name_at(facts, causes->locations[cause->sleep])};
+    struct wp_trace_place waits = {name_at(facts, cause->sleep), name_at(facts, causes->locations[cause->sleep]), true};
     uint64_t waited_ns;
     struct wp_waker_doing doing = wp_waker_trace_doing(facts, &waits, &waited_ns);
     uint32_t node = doing.ns && doing.ns >= waited_ns / 100 * LEAST_PERCENT ? node_at(causes, facts, &doing.place) : 0;

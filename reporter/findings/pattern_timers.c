@@ -35,7 +35,7 @@ static bool is_awaited(const struct wp_cause_case *of)
     const struct wp_facts *facts = of->facts;
     uint32_t sleep = of->cause->sleep, location = of->causes->locations[sleep];
     struct wp_trace_place place = {wp_facts_frame_name(facts, facts->flame.nodes[sleep].frame),
-        location ? wp_facts_frame_name(facts, facts->flame.nodes[location].frame) : ""};
+        location ? wp_facts_frame_name(facts, facts->flame.nodes[location].frame) : "", false};
     return wp_waker_trace_awaited(of->facts, &place) >= AWAITED_PERCENT;
 }
 

@@ -37,6 +37,7 @@ struct waking {
 /* What threads did, by where they were. */
 struct sum {
     uint32_t location, sleep;
+    bool is_waiting;
     uint64_t ns;
 };
 
@@ -182,7 +183,7 @@ static bool init(struct window *w, struct wp_facts *facts, const struct wp_trace
     w->spans = calloc(trace->piece_count + 1u, sizeof(*w->spans));
     w->first = calloc(trace->thread_count + 2u, sizeof(*w->first));
     w->wakings = calloc(trace->link_count, sizeof(*w->wakings));
-    w->sums = calloc(trace->node_count + 1u, sizeof(*w->sums));
+    w->sums = calloc(2 * (size_t)trace->node_count + 2, sizeof(*w->sums)); /* waiting there or not */
     if (!w->at || !w->spans || !w->first || !w->wakings || !w->sums) {
         facts->pool.failed = true;
         fini(w);
@@ -233,16 +234,16 @@ static uint32_t waker_of(const struct window *w, uint32_t thread, const struct s
     return is_its ? w->wakings[at].by : UINT32_MAX;
 }
 
-static void add_sum(struct window *w, uint32_t node, uint64_t ns)
+static void add_sum(struct window *w, const struct span *span, uint64_t ns)
 {
-    const struct at_node *at = &w->at[node];
-    struct wp_intkey key = {at->location, at->sleep};
+    const struct at_node *at = &w->at[span->node];
+    struct wp_intkey key = {at->location, (uint64_t)at->sleep << 1 | span->is_other};
     uint32_t i = w->sum_of.count;
     if (!wp_intmap_get(&w->sum_of, key, &i) && wp_intmap_put(&w->sum_of, key, i)) {
         w->failed = true;
         return;
     }
-    w->sums[i] = (struct sum){at->location, at->sleep, w->sums[i].ns + ns};
+    w->sums[i] = (struct sum){at->location, at->sleep, span->is_other, w->sums[i].ns + ns};
 }
 
 static void add_doing(struct window *w, uint32_t thread, uint64_t from_ns, uint64_t to_ns, unsigned depth)
@@ -257,7 +258,7 @@ static void add_doing(struct window *w, uint32_t thread, uint64_t from_ns, uint6
         if (waker != UINT32_MAX && depth)
             add_doing(w, waker, from, to, depth - 1);
         else if (!is_wait(w, span))
-            add_sum(w, span->node, to - from);
+            add_sum(w, span, to - from);
     }
 }
 
@@ -281,7 +282,7 @@ struct wp_waker_doing wp_waker_trace_doing(
     struct wp_facts *facts, const struct wp_trace_place *waits, uint64_t *waited_ns)
 {
     struct window w;
-    struct wp_waker_doing doing = {{"", ""}, 0};
+    struct wp_waker_doing doing = {{"", "", false}, 0};
     *waited_ns = 0;
     if (!init(&w, facts, waits))
         return doing;
@@ -289,7 +290,8 @@ struct wp_waker_doing wp_waker_trace_doing(
     for (uint32_t i = 0; i < w.sum_of.count; i++)
         if (w.sums[i].location && w.sums[i].ns > doing.ns)
             doing = (struct wp_waker_doing){
-                {text_of(w.trace, w.sums[i].sleep), text_of(w.trace, w.sums[i].location)}, w.sums[i].ns};
+                {text_of(w.trace, w.sums[i].sleep), text_of(w.trace, w.sums[i].location), w.sums[i].is_waiting},
+                w.sums[i].ns};
     facts->pool.failed |= w.failed;
     fini(&w);
     return doing;
@@ -299,15 +301,15 @@ unsigned wp_waker_trace_awaited(struct wp_facts *facts, const struct wp_trace_pl
 {
     struct window w;
     uint64_t ns = 0, awaited_ns = 0;
-    if (!init(&w, facts, &(struct wp_trace_place){LOCKS, ""}))
+    if (!init(&w, facts, &(struct wp_trace_place){LOCKS, "", true}))
         return 0;
     add_waits(&w);
     for (uint32_t i = 0; i < w.sum_of.count; i++)
-        if (!strcmp(text_of(w.trace, w.sums[i].sleep), place->sleep) &&
+        if (w.sums[i].is_waiting == place->is_waiting && !strcmp(text_of(w.trace, w.sums[i].sleep), place->sleep) &&
             !strcmp(text_of(w.trace, w.sums[i].location), place->location))
             awaited_ns += w.sums[i].ns;
     for (uint32_t i = 0; i < w.first[w.trace->thread_count]; i++)
-        if (is_at(&w, w.spans[i].node, place))
+        if (w.spans[i].is_other == place->is_waiting && is_at(&w, w.spans[i].node, place))
             ns += w.spans[i].end_ns - w.spans[i].start_ns;
     facts->pool.failed |= w.failed;
     fini(&w);

@@ -12,6 +12,7 @@
 struct wp_trace_place {
     const char *sleep;    /* "sleep:futex"; "" it runs */
     const char *location; /* the program's innermost function; "" not known */
+    bool is_waiting;      /* for another control path: a nap may be in the same call */
 };
 
 struct wp_waker_doing {

@@ -70,6 +70,11 @@ uint32_t sample_node(struct wp_report *report, const char *stack)
     return node_of(report, NULL, stack);
 }
 
+uint32_t sample_trace_node(struct wp_trace *trace, const char *stack)
+{
+    return node_of(NULL, trace, stack);
+}
+
 #define MAKE "[make];_start@make;main@make;update_goal_chain@make;reap_children@make;wait4@libc.so.6;sleep:wait4"
 #define SH MAKE ";[sh];_start@dash;main@dash;evaltree@dash;waitproc@dash;sleep:wait4"
 #define CC1 SH ";[cc1];_start@cc1;main@cc1;toplev::main@cc1;do_compile@cc1"

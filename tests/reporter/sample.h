@@ -22,6 +22,8 @@ struct wp_trace *sample_large_trace(unsigned pieces);
 
 /* The node of a stack written "[make];main@make;sleep:wait4;io:read vda". */
 uint32_t sample_node(struct wp_report *report, const char *stack);
+/* The same in a trace. */
+uint32_t sample_trace_node(struct wp_trace *trace, const char *stack);
 
 /* Windows that show what the trace shows; none of a large one. */
 void sample_exemplars(struct wp_exemplars *set, const struct wp_trace *trace);
