@@ -117,6 +117,8 @@ static struct wp_cause_held held_by_thread(const struct wp_causes *causes, struc
     uint64_t waited_ns;
     struct wp_waker_doing doing = wp_waker_trace_doing(facts, &waits, &waited_ns);
     uint32_t node = doing.ns && doing.ns >= waited_ns / 100 * LEAST_PERCENT ? node_at(causes, facts, &doing.place) : 0;
+    if (doing.ns > waited_ns)
+        doing.ns = waited_ns;
     return (struct wp_cause_held){
         .node = node, .ns = node ? (uint64_t)((double)cause->ns * (double)doing.ns / (double)waited_ns) : 0};
 }

@@ -137,8 +137,9 @@ static void sort_spans(struct window *w)
         if (!is_of(trace, piece))
             continue;
         uint32_t thread = trace->paths[piece->path].thread;
-        w->spans[--w->first[thread + 1]] = (struct span){
-            piece->start_ns, piece->start_ns + piece->length_ns, piece->node, piece->category == WP_OTHER_PATH};
+        uint64_t end_ns = piece->start_ns + piece->length_ns;
+        w->spans[--w->first[thread + 1]] = (struct span){piece->start_ns,
+            end_ns > piece->start_ns ? end_ns : piece->start_ns, piece->node, piece->category == WP_OTHER_PATH};
     }
     /* Each thread's end has become its beginning. */
     memmove(w->first, w->first + 1, trace->thread_count * sizeof(*w->first));
@@ -257,7 +258,7 @@ static void add_doing(struct window *w, uint32_t thread, uint64_t from_ns, uint6
         uint32_t waker = is_wait(w, span) ? waker_of(w, thread, span) : UINT32_MAX;
         if (waker != UINT32_MAX && depth)
             add_doing(w, waker, from, to, depth - 1);
-        else if (!is_wait(w, span))
+        else if (!is_wait(w, span) && from < to)
             add_sum(w, span, to - from);
     }
 }
@@ -299,9 +300,10 @@ struct wp_waker_doing wp_waker_trace_doing(
 
 unsigned wp_waker_trace_awaited(struct wp_facts *facts, const struct wp_trace_place *place)
 {
+    static const struct wp_trace_place locks = {LOCKS, "", true};
     struct window w;
     uint64_t ns = 0, awaited_ns = 0;
-    if (!init(&w, facts, &(struct wp_trace_place){LOCKS, "", true}))
+    if (!init(&w, facts, &locks))
         return 0;
     add_waits(&w);
     for (uint32_t i = 0; i < w.sum_of.count; i++)
