@@ -92,7 +92,7 @@ static bool gives_up(const struct wp_facts *facts, const struct wp_cause_fact *c
 
 /* Of equal doings of holders. */
 struct doing {
-    uint64_t ns, count, largest_ns;
+    uint64_t ns, largest_ns;
     uint32_t node;
 };
 
@@ -100,7 +100,7 @@ struct doings {
     struct doing *rows;
     struct wp_intmap index;
     uint32_t best;
-    uint64_t ns; /* of all */
+    uint64_t ns, count; /* of all */
     bool failed;
 };
 
@@ -113,8 +113,8 @@ static void add_doing(struct doings *doings, struct wp_intkey key, const struct 
     }
     struct doing *row = &doings->rows[at];
     doings->ns += cell->ns;
+    doings->count += cell->count;
     row->ns += cell->ns;
-    row->count += cell->count;
     if (cell->ns >= row->largest_ns) {
         row->largest_ns = cell->ns;
         row->node = top;
@@ -173,14 +173,16 @@ static struct wp_cause_held held_of(const struct holders *holders, const struct 
     const struct doing *does = &holders->does.rows[holders->does.best];
     const struct doing *rival = &holders->starved.rows[holders->starved.best];
     uint64_t known_ns = holders->does.ns + holders->given_up_ns, starved_ns = holders->starved.ns;
-    bool is_long = rival->ns >= starved_ns / 2 && rival->ns >= rival->count * WP_STARVED_NS;
+    /* A wait for a CPU is counted once, behind whom it ends: mostly not the one that it is longest behind. */
+    uint64_t mean_ns = starved_ns / (holders->starved.count ? holders->starved.count : 1);
+    bool is_long = rival->ns >= starved_ns / 2 && mean_ns >= WP_STARVED_NS;
     if (starved_ns > known_ns && (is_long || known_ns < starved_ns / 10))
         return (struct wp_cause_held){.node = rival->node,
             .is_starved = true,
             .rival = rival->ns >= starved_ns / 2 ? wp_rival_frame(facts, rival->node) : 0,
             .ns = starved_ns,
             .starved_ns = starved_ns,
-            .mean_ns = rival->count ? rival->ns / rival->count : 0};
+            .mean_ns = mean_ns};
     /* Else another one had it most of the time. */
     if (!does->ns || does->ns < known_ns / 100 * LEAST_PERCENT || (is_lock && does->ns < holders->given_up_ns))
         return (struct wp_cause_held){0};

@@ -12,8 +12,8 @@
 struct wp_cause_held {
     uint32_t node;    /* the innermost of the holder's layer, of the cell with most time of it; 0: not known */
     bool is_starved;  /* it would have run, and had no CPU, */
-    uint32_t rival;   /* ... but mostly that one: wp_rival_frame, 0 nobody, */
-    uint64_t mean_ns; /* ... so long at a time */
+    uint32_t rival;   /* ... but mostly that one: wp_rival_frame, 0 nobody */
+    uint64_t mean_ns; /* ... so long at a time, in the mean */
     uint64_t ns;
     uint64_t starved_ns; /* all time without a CPU */
 };

@@ -112,9 +112,8 @@ static bool is_priority_inversion(const struct wp_cause_case *of, struct wp_patt
         return false;
     pattern->sure = WP_SURETY_LIKELY;
     pattern->evidence = wp_pool_printf(&of->facts->pool,
-        "for %s of the wait its holder has no CPU, %s at a time, longer than the scheduler's own slices",
-        wp_human_share(&of->facts->pool, of->held.ns, of->cause->ns),
-        wp_human_duration(&of->facts->pool, of->held.mean_ns));
+        "for %s of the wait its holder has no CPU, longer at a time than the scheduler's own slices are",
+        wp_human_share(&of->facts->pool, of->held.ns, of->cause->ns));
     return true;
 }
 

@@ -71,12 +71,13 @@ static const struct {
         "", 0, "for `kernel lock (inode data, write)` in `save`"},
     /* The holder would run: what it does in the rest of the time is no answer. That it has no CPU for some ms at a time
      * is the machine's load. */
-    {{{MAIN LOCK "[flush];sched:preempted;sched:behind own threads", WP_INVOLUNTARY, 900, 3},
+    {{{MAIN LOCK "[flush];sched:preempted;sched:behind own threads", WP_INVOLUNTARY, 898, 0},
+         {MAIN LOCK "[flush];sched:preempted;sched:soft interrupt rcu", WP_INVOLUNTARY, 2, 3},
          {MAIN LOCK "[flush];save;sum", WP_UNDERSTOOD_FUNCTIONS, 60, 60}},
         "priority_inversion", WP_SURETY_LIKELY,
         "app waits 960 ms (100 %) for `table` in `update`; meanwhile its holder (flush) waits for a CPU that other "
-        "threads of its process use. Priority inversion, likely: for 93.8 % of the wait its holder has no CPU, 300 ms "
-        "at"},
+        "threads of its process use. Priority inversion, likely: for 93.8 % of the wait its holder has no CPU, longer "
+        "at a time"},
     {{{MAIN LOCK "[app];worker;save;fsync@libc.so.6;sleep:fsync;sched:runnable;sched:behind [rt]", WP_SCHEDULER, 600,
           2},
          {MAIN LOCK "[app];worker;save;fsync@libc.so.6;sleep:fsync;io:vda", WP_BLOCKING_IO, 40, 30}},
