@@ -73,5 +73,5 @@ const char *wp_caller_text(const struct wp_cause_case *of)
 
 const char *wp_caller_of_holder_text(const struct wp_cause_case *of)
 {
-    return of->held ? text_of(of, of->held, true, of->held_ns) : "";
+    return of->held.node ? text_of(of, of->held.node, true, of->held.ns) : "";
 }

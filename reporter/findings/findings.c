@@ -23,9 +23,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LEAST_REQUESTS 100u /* fewer have no slow twentieth to speak of */
-#define LEAST_SHARE 1000u   /* a finding below a thousandth of the total says nothing */
-
+#define LEAST_REQUESTS 100u  /* fewer have no slow twentieth to speak of */
+#define LEAST_SHARE 1000u    /* a finding below a thousandth of the total says nothing */
 #define PATTERN_SHARE 50u    /* a pattern of less than this part of the total is true, and mends nothing */
 #define UNSAMPLED_SHARE 100u /* a process that runs less than this between samples says nothing */
 
@@ -290,11 +289,6 @@ static void find_processes(struct walk *walk)
     }
 }
 
-static const char *kind_of(unsigned category)
-{
-    return wp_category_key((enum wp_category)category);
-}
-
 /* " in FUNCTION", " for PEER" or "": where in its process a piece stood, in a reader's words. */
 static const char *place_of(struct walk *walk, const struct wp_flame_node *node)
 {
@@ -390,17 +384,17 @@ static void find_categories(struct walk *walk)
                 wp_stack_plain_process(pool, wp_facts_frame_name(facts, frame_of(walk, walk->process[cell->node]))),
                 where, wp_human_duration(pool, cell->ns));
         add(facts,
-            &(struct wp_finding){.kind = kind_of(i),
+            &(struct wp_finding){.kind = wp_category_key(i),
                 .sentence = wp_pool_printf(pool, "%s%s of the time (%s) %s%s.%s",
                     walk->most_ns[i] > ns ? "A further " : "", wp_human_share(pool, ns, facts->total_ns),
                     wp_human_duration(pool, ns), category_says[i], rest, wp_pattern_text(pool, &pattern)),
-                .key = kind_of(i),
+                .key = wp_category_key(i),
                 .pattern = pattern,
                 .count = walk->count[i],
                 .ns = ns,
                 .rank_ns = ns,
                 .page = WP_PAGE_FLAME,
-                .fragment = fragment(facts, "category", kind_of(i))});
+                .fragment = fragment(facts, "category", wp_category_key(i))});
     }
 }
 
