@@ -217,6 +217,14 @@ static void scripts_call_through_their_interpreter(void **state)
     is_call(&made, "<module>", 9, "<module>", false, 30, 0);
     is_call(&made, "<module>", 11, "clock_nanosleep", false, 900, 0);
     is_call(&made, "<module>", 11, "PyObject_Vectorcall", false, 0, 0);
+    /* the same calls of another thread that it waits for: no call runs longer than it takes */
+    uint32_t other = process(&made, asleep(&made, receive), "[other]");
+    uint32_t there = of(&made, of(&made, other, "<module>", script, 9), "PyObject_Vectorcall", python, 0);
+    run(&made, there, 60);
+    run(&made, of(&made, there, "recv", libc, 0), 70);
+    wp_line_sums_flush(&made.sums, &made.tree, made.report);
+    is_call(&made, "<module>", 9, "recv", false, 567, 77);
+    is_call(&made, "<module>", 9, "PyObject_Vectorcall", false, 5, 5);
     end(&made);
 }
 
