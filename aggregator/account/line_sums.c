@@ -233,7 +233,7 @@ static void put_call(
     uint8_t flags = s->nodes[node].flags;
     bool is_through = caller != tree->nodes[node].parent;
     if (!is_through && flags & CALL_AGAIN && is_interpreter(tree, node))
-        return; /* what it called in turn is told of the lower one, whose own may be less than this */
+        return; /* the lower one is reported without what it called in turn, and may be less than this */
     struct wp_report_call call = {.site = site_of(s, tree, report, tree->nodes[caller].frame),
         .style = frame->style,
         .is_inlined = frame->is_inlined,

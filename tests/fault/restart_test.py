@@ -5,6 +5,7 @@ What the report says in the end, and the tree of a shell that forks all the time
 import json, os, random, subprocess, sys, tempfile, time, unittest
 
 BIN, TIER = sys.argv[1], sys.argv[2]
+OF_THE_WINDOW = ("sentence", "count", "threads", "evidence")  # how long each sleep is, and of whom
 KILLS = int(os.environ.get("WP_KILLS", "12"))
 
 
@@ -25,11 +26,17 @@ def aggregator(folder):
 
 
 def report(folder):
+    """Without what is of the window that is kept whole, which a kill cuts short: the exemplar, and what findings have of it."""
     texts = []
     for name in ("tier", "web", "loop"):
         done = subprocess.run([BIN + "/wakepath-reporter", "--store", folder + "/store", "--format", "json", "--aggregate", name],
                               capture_output=True, text=True, check=True)
-        texts.append(json.dumps({k: v for k, v in json.loads(done.stdout).items() if k != "exemplar"}, sort_keys=True))
+        facts = {k: v for k, v in json.loads(done.stdout).items() if k != "exemplar"}
+        for finding in facts["explanations"]:
+            for words in (finding, finding.get("pattern") or {}):
+                for key in OF_THE_WINDOW:
+                    words.pop(key, None)
+        texts.append(json.dumps(facts, sort_keys=True))
     return texts
 
 
