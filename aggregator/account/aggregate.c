@@ -158,26 +158,16 @@ static struct wp_mates mates_of(const struct wp_aggregate *aggregate)
 struct part {
     const struct wp_slice *slice;
     uint64_t from_ns, to_ns;
-    uint64_t idle_ns; /* before from_ns it waited for work, which is left out */
+    uint64_t idle_ns; /* before from_ns it had nothing to do, which is left out */
     bool is_base;     /* the thread was one in it */
     bool is_known;    /* else it goes no further: what it waits for may still come */
     bool is_over;     /* the next slice follows */
 };
 
-static uint32_t pid_of(const struct wp_timeline *timeline, uint32_t identity)
-{
-    return timeline->processes[timeline->identities[identity].process].pid;
-}
-
-/* It waited for work, which only a thread of its own process gives it: one is of a process as long as it lives. */
 static bool is_idle(struct wp_aggregate *aggregate, uint32_t thread, const struct wp_slice *slice)
 {
-    const struct wp_timeline *timeline = aggregate->timeline;
-    if (slice->cause != WP_CAUSE_TASK || !slice->waker ||
-        pid_of(timeline, timeline->threads[slice->waker].identity) != pid_of(timeline, slice->identity))
-        return false;
-    const struct wp_mates mates = mates_of(aggregate);
-    return wp_mates_is_idle(&mates, aggregate->explainer, thread, slice);
+    const struct wp_idle_wait wait = {aggregate->timeline, &aggregate->idle_places, aggregate->id.bit, thread, slice};
+    return wp_idle_wait_is_idle(&wait, aggregate->explainer);
 }
 
 /* What of that slice, from `from` on, is to be explained. */
@@ -483,6 +473,7 @@ static int make_parts(struct wp_aggregate *aggregate, const struct wp_aggregate_
     snprintf(id->release, sizeof(id->release), "%s", fleet->releases[options->number]);
     aggregate->hostname = strdup(fleet->hosts[options->home].hostname);
     aggregate->delta.report = wp_report_create();
+    wp_idle_places_init(&aggregate->idle_places);
     if (!aggregate->hostname || !aggregate->delta.report || wp_pathtree_init(&aggregate->tree) ||
         wp_transactions_init(&aggregate->transactions) ||
         !(aggregate->explainer = wp_explainer_create(fleet, options->home, &aggregate->tree, id->bit)) ||
@@ -532,6 +523,7 @@ void wp_aggregate_destroy(struct wp_aggregate *aggregate)
     wp_request_pieces_fini(&aggregate->requests);
     wp_line_sums_fini(&aggregate->lines);
     wp_explainer_destroy(aggregate->explainer);
+    wp_idle_places_fini(&aggregate->idle_places);
     wp_pathtree_fini(&aggregate->tree);
     wp_report_destroy(aggregate->delta.report);
     free(aggregate->hostname);

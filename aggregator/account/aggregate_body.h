@@ -4,6 +4,7 @@
 /* The inside of an aggregate: pieces on their way into the report, windows that are kept, transactions. */
 #include "aggregator/account/aggregate_types.h"
 #include "aggregator/account/exemplar.h"
+#include "aggregator/account/idle_wait.h"
 #include "aggregator/account/line_sums.h"
 #include "aggregator/account/request_pieces.h"
 #include "aggregator/account/transaction_names.h"
@@ -72,6 +73,7 @@ struct wp_aggregate {
     struct wp_fleet *fleet;              /* borrowed */
     uint32_t home;                       /* its host there */
     struct wp_timeline *timeline;        /* of that host, borrowed */
+    struct wp_idle_places idle_places;
     struct wp_pathtree tree;
     struct wp_explainer *explainer;               /* owned */
     struct wp_sink counted, asked_for, rehearsed; /* of its own time; of paths that others asked for; of what only shows

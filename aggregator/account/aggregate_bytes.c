@@ -23,7 +23,7 @@ static uint64_t by_account(const struct wp_aggregate *aggregate)
         wp_intmap_bytes(&transactions->slots) + wp_sample_sums_bytes(&aggregate->sample_sums) +
         wp_intmap_bytes(&aggregate->detached.nodes) + wp_intmap_bytes(&aggregate->detached.processes) +
         wp_intmap_bytes(&aggregate->detached.starts.reached[0]) +
-        wp_intmap_bytes(&aggregate->detached.starts.reached[1]);
+        wp_intmap_bytes(&aggregate->detached.starts.reached[1]) + wp_idle_places_bytes(&aggregate->idle_places);
 }
 
 static uint64_t by_sample(const struct wp_exemplar_sample *sampled)

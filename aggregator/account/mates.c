@@ -1,81 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/account/mates.h"
 
-#include "aggregator/explain/explain_origin.h"
 #include "aggregator/timeline/slices.h"
-#include "common/lock_call.h"
 
 #include <stdio.h>
 #include <string.h>
-
-#define LOCK_FRAMES 12u /* of a sleep's stack, the innermost ones: whether one takes a lock */
-
-/* --- waiting for work --- */
-
-/* "pthread_mutex_lock", "ObjectMonitor::enter", "queue_lock"; neither "unlock", "block" nor "clock". */
-static bool names_lock(const char *name)
-{
-    static const char java[] = "java.util.concurrent.locks."; /* where conditions and queues live, too */
-    if (wp_lock_is_gil(name) || wp_lock_call_language(name))
-        return true;
-    if (!strncmp(name, java, sizeof(java) - 1))
-        return false;
-    for (const char *at = strcasestr(name, "lock"); at; at = strcasestr(at + 1, "lock"))
-        if (at == name || !strchr("bBcCnN", at[-1]))
-            return true;
-    return strcasestr(name, "mutex") && !strcasestr(name, "unlock");
-}
-
-static bool waits_for_lock(const struct wp_timeline *timeline, const struct wp_slice *slice)
-{
-    const struct wp_dictionary *dictionary = timeline->dictionary;
-    if (names_lock(wp_dictionary_string(dictionary, wp_timeline_wait(timeline, slice))))
-        return true;
-    enum wp_lock_call call = WP_LOCK_CALL_UNKNOWN;
-    uint32_t at = slice->stack;
-    for (unsigned i = 0; at && i < LOCK_FRAMES; i++) {
-        const struct wp_stack_entry *entry = wp_dictionary_stack(dictionary, at);
-        const struct wp_frame_entry *frame = entry ? wp_dictionary_frame(dictionary, entry->frame) : NULL;
-        const char *function = frame ? wp_dictionary_string(dictionary, frame->function) : "";
-        if (frame && !frame->is_kernel && names_lock(function))
-            return true;
-        if (frame && !frame->is_kernel && call != WP_LOCK_CALL_TURN)
-            wp_lock_call_add(&call, function);
-        if (call == WP_LOCK_CALL_TURN)
-            return true;
-        at = entry ? entry->parent : 0;
-    }
-    return false;
-}
-
-/* Who ended that sleep is a base thread, too, and of the same process. */
-static bool is_by_own(const struct wp_mates *mates, const struct wp_slice *slice)
-{
-    const struct wp_timeline *timeline = mates->timeline;
-    const struct wp_thread *waker = &timeline->threads[slice->waker];
-    uint64_t ordinal = waker->slices ? wp_thread_find(waker, slice->wake_ns) : waker->slice_end;
-    uint32_t identity = ordinal == waker->slice_end ? waker->identity : wp_thread_slice(waker, ordinal)->identity;
-    return timeline->identities[identity].aggregates & mates->bit &&
-        timeline->processes[timeline->identities[identity].process].pid ==
-        timeline->processes[timeline->identities[slice->identity].process].pid;
-}
-
-bool wp_mates_is_idle(
-    const struct wp_mates *mates, struct wp_explainer *x, uint32_t thread, const struct wp_slice *slice)
-{
-    const uint8_t others = WP_SLICE_BORN | WP_SLICE_EXEC | WP_SLICE_RENAME | WP_SLICE_PREEMPTED | WP_SLICE_DELIBERATE;
-    if (slice->cause != WP_CAUSE_TASK || !slice->wake_ns || !slice->waker || slice->waker == thread ||
-        !slice->syscall || slice->is_inferred || slice->state != WP_STATE_INTERRUPTIBLE || slice->flags & others ||
-        !is_by_own(mates, slice) || waits_for_lock(mates->timeline, slice))
-        return false;
-    uint64_t oldest_ns;
-    enum wp_origin origin = wp_explain_waking(x, thread, slice, &oldest_ns);
-    if (origin == WP_ORIGIN_NOT_KNOWN) /* what it asked for before that is forgotten */
-        return slice->out_ns > oldest_ns;
-    return origin == WP_ORIGIN_OTHER;
-}
-
-/* --- beside the total --- */
 
 /* The threads of a pool have numbers, and are one row. */
 static void put_thread(char *out, size_t room, const char *name)

@@ -5,8 +5,7 @@
  * The progress of a process and its other threads. Where an aggregate shows the progress of a process, its main thread
  * is the base, and what it waits for of its own process is followed into the other threads (its mates), as into other
  * processes. What is left of these stands beside the total: their sleeps while nobody waits for them (idle workers),
- * and their work that nobody waits for. Where all threads are the base, the sleeps in which one waits for work from
- * its own process are distinguished in the same way.
+ * and their work that nobody waits for. Where all threads are the base, idle sleeps (idle_wait.h) stand there, too.
  */
 #include "aggregator/explain/explain.h"
 #include "common/selector.h"
@@ -23,13 +22,6 @@ struct wp_mates {
     bool is_progress;                    /* its base are main threads */
 };
 
-/*
- * In the sleep of this slice the thread waited for work from its own process: another base thread of it ended the
- * sleep, and what that one did was not set going by the sleeper (then it waits for a result). A wait for a lock is
- * none. Asked between explanations.
- */
-bool wp_mates_is_idle(
-    const struct wp_mates *mates, struct wp_explainer *explainer, uint32_t thread, const struct wp_slice *slice);
 /* The thread, by that identity, was idle in [from_ns, to_ns). True: it was told. */
 bool wp_mates_tell_idle(const struct wp_mates *mates, uint32_t identity, uint64_t from_ns, uint64_t to_ns);
 /* Tells what stands beside the total of mates' slices that ended in (from_ns, to_ns]; at the end of all also of those

@@ -133,12 +133,20 @@ static __attribute__((noinline)) void by_signal(
             "a signal ended it before what it waited for came");
 }
 
+/* "udp 10.0.0.2:53": an answer from there, as resolvers wait for one. "udp :53" is the end that is asked. */
+static bool is_for_datagram(const struct wp_explainer *x, const struct wp_slice *slice)
+{
+    const char *name =
+        slice->wait ? wp_dictionary_string(x->timeline->dictionary, wp_timeline_wait(x->timeline, slice)) : "";
+    return !strncmp(name, "udp ", 4) && name[4] != ':';
+}
+
 /* The call's timeout is what it wanted: nothing that it had asked for could have come earlier. A lock that has a name
  * is asked for, and so is what a read waits for. */
-static bool is_deliberate(const struct wp_slice *slice)
+static bool is_deliberate(const struct wp_explainer *x, const struct wp_slice *slice)
 {
     bool may_sleep = wp_wait_is_choosing(slice) || (slice->syscall == WP_CALL_FUTEX + 1 && !slice->wait);
-    return slice->flags & WP_SLICE_DELIBERATE || (may_sleep && !slice->is_asking);
+    return slice->flags & WP_SLICE_DELIBERATE || (may_sleep && !slice->is_asking && !is_for_datagram(x, slice));
 }
 
 /* The kernel makes it wait, for memory or for room among the pages to be written: nothing that it had asked for. */
@@ -149,11 +157,11 @@ static bool is_throttled(const struct wp_explainer *x, const struct wp_slice *sl
 }
 
 /* Where the answer was due whose absence a timer ended, socket + 1: where the call does not say itself what for. */
-static uint32_t silent_socket(const struct wp_wait *wait)
+static uint32_t silent_socket(const struct wp_explainer *x, const struct wp_wait *wait)
 {
     const struct wp_slice *slice = wait->slice;
     bool is_due = slice->is_asking && slice->cause == WP_CAUSE_TIMER && !slice->is_inferred && !slice->wait &&
-        !is_deliberate(slice);
+        !is_deliberate(x, slice);
     return is_due ? (uint32_t)slice->cause_a : 0;
 }
 
@@ -161,22 +169,22 @@ static uint32_t silent_socket(const struct wp_wait *wait)
  * else. */
 static bool is_answered(const struct wp_explainer *x, const struct wp_wait *wait)
 {
-    return silent_socket(wait) &&
+    return silent_socket(x, wait) &&
         wp_messages_answered(
-            &x->timeline->messages, silent_socket(wait) - 1, wait->slice->wake_ns, wp_explain_horizon(x));
+            &x->timeline->messages, silent_socket(x, wait) - 1, wait->slice->wake_ns, wp_explain_horizon(x));
 }
 
 static void by_timer(struct wp_explainer *x, const struct wp_wait *wait, uint64_t from, uint64_t to)
 {
     if (wait->is_kernel)
         wp_wait_labelled(x, wait, &(struct wp_wait_label){WP_STYLE_WAIT, "kernel:timer", WP_KERNEL_BLOCK}, from, to);
-    else if (silent_socket(wait) && !is_throttled(x, wait->slice) && !is_answered(x, wait))
-        wp_wait_on_silence(x, wait, silent_socket(wait) - 1, from, to);
+    else if (silent_socket(x, wait) && !is_throttled(x, wait->slice) && !is_answered(x, wait))
+        wp_wait_on_silence(x, wait, silent_socket(x, wait) - 1, from, to);
     else
         wp_wait_emit(x, wait, wait->node,
-            is_throttled(x, wait->slice)                             ? WP_KERNEL_BLOCK
-                : is_deliberate(wait->slice) || is_answered(x, wait) ? WP_DELIBERATE_SLEEP
-                                                                     : WP_TIMEOUT,
+            is_throttled(x, wait->slice)                                ? WP_KERNEL_BLOCK
+                : is_deliberate(x, wait->slice) || is_answered(x, wait) ? WP_DELIBERATE_SLEEP
+                                                                        : WP_TIMEOUT,
             from, to);
 }
 
@@ -357,14 +365,14 @@ static uint64_t start_of(struct wp_explainer *x, const struct wp_thread *thread,
 }
 
 /* Of a sleep of a loop, without what ended the loop: what came after all was not what its timer was for. */
-static enum wp_category alone(const struct wp_wait *wait, const struct wp_slice *slice)
+static enum wp_category alone(const struct wp_explainer *x, const struct wp_wait *wait, const struct wp_slice *slice)
 {
     if (slice->cause != WP_CAUSE_TIMER)
         return WP_UNACCOUNTED;
     if (wait->is_kernel)
         return WP_KERNEL_BLOCK;
     bool has_come = wait->is_joined && wp_wait_is_choosing(slice);
-    return is_deliberate(slice) || has_come ? WP_DELIBERATE_SLEEP : WP_TIMEOUT;
+    return is_deliberate(x, slice) || has_come ? WP_DELIBERATE_SLEEP : WP_TIMEOUT;
 }
 
 /* What a sleep that may be one of a loop waited for, into wait->slice; what came before its end is explained here.
@@ -394,7 +402,7 @@ static __attribute__((noinline)) bool join_loop(struct wp_explainer *x, struct w
         wait->is_outstanding = !part->loop->is_guess;
     }
     wait->is_joined = wait->slice != slice;
-    wait->alone = alone(wait, slice);
+    wait->alone = alone(x, wait, slice);
     if (from < part->to_ns && last == part->ordinal && wp_explain_is_parted(x, thread, part->ordinal))
         wp_explain_limit(x, WP_LIMIT_JOIN, 1, part->to_ns - from);
     bool is_unknown = looping != WP_LOOP_ENDED && wait->slice == slice && slice->cause == WP_CAUSE_TIMER &&

@@ -35,3 +35,16 @@ bool wp_reads_next(const struct wp_reads *reads, uint32_t thread, uint64_t since
     *read = ((const struct wp_read *)list->rows)[i & list->ring.mask];
     return true;
 }
+
+struct wp_reads_back wp_reads_before(const struct wp_reads *reads, uint32_t thread, uint64_t before_ns)
+{
+    const struct wp_thread_ring *list = wp_thread_rings_of(&reads->rings, thread);
+    return (struct wp_reads_back){list, list ? wp_thread_ring_since(list, sizeof(struct wp_read), before_ns) : 0};
+}
+
+const struct wp_read *wp_reads_previous(struct wp_reads_back *back)
+{
+    if (!back->list || back->next <= back->list->ring.first)
+        return NULL;
+    return (const struct wp_read *)back->list->rows + (--back->next & back->list->ring.mask);
+}

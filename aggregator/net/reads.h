@@ -32,4 +32,15 @@ void wp_reads_add(struct wp_reads *reads, uint32_t thread, const struct wp_read 
 /* The first read of the thread at `since_ns` or later. False: none is known, and *read is left alone. */
 bool wp_reads_next(const struct wp_reads *reads, uint32_t thread, uint64_t since_ns, struct wp_read *read);
 
+/* Reads of one thread, back from some time; valid until the next one is added. */
+struct wp_reads_back {
+    const struct wp_thread_ring *list; /* NULL: it has none */
+    uint64_t next;                     /* the one behind the next read */
+};
+
+/* Those of the thread before that. */
+struct wp_reads_back wp_reads_before(const struct wp_reads *reads, uint32_t thread, uint64_t before_ns);
+/* The next one back; NULL: there is none. Borrowed. */
+const struct wp_read *wp_reads_previous(struct wp_reads_back *back);
+
 #endif

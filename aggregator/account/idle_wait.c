@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "aggregator/account/idle_wait.h"
+
+#include "aggregator/explain/explain_call.h"
+#include "aggregator/explain/explain_origin.h"
+#include "aggregator/net/served.h"
+#include "aggregator/timeline/slices.h"
+#include "common/clock.h"
+#include "common/code_rank.h"
+#include "common/idle_place.h"
+#include "common/lock_call.h"
+
+#include <string.h>
+
+#define LOCK_FRAMES 12u      /* of a sleep's stack, the innermost ones: whether one takes a lock */
+#define LOOK_NS WP_NS_PER_MS /* who runs longer does something */
+#define FRAMES 40u           /* the same of an interpreter's, and of what is known to wait for work */
+
+enum { PLACE_UNKNOWN, PLACE_OTHER, PLACE_IDLE };
+
+void wp_idle_places_init(struct wp_idle_places *places)
+{
+    wp_idtable_init(&places->stacks, sizeof(uint8_t));
+}
+
+void wp_idle_places_fini(struct wp_idle_places *places)
+{
+    wp_idtable_fini(&places->stacks);
+}
+
+size_t wp_idle_places_bytes(const struct wp_idle_places *places)
+{
+    return wp_idtable_bytes(&places->stacks);
+}
+
+/* --- a lock --- */
+
+/* "pthread_mutex_lock", "ObjectMonitor::enter", "queue_lock"; neither "unlock", "block" nor "clock". */
+static bool names_lock(const char *name)
+{
+    static const char java[] = "java.util.concurrent.locks."; /* where conditions and queues live, too */
+    if (wp_lock_is_gil(name) || wp_lock_call_language(name))
+        return true;
+    if (!strncmp(name, java, sizeof(java) - 1))
+        return false;
+    for (const char *at = strcasestr(name, "lock"); at; at = strcasestr(at + 1, "lock"))
+        if (at == name || !strchr("bBcCnN", at[-1]))
+            return true;
+    return strcasestr(name, "mutex") && !strcasestr(name, "unlock");
+}
+
+struct frame {
+    const char *function, *object;
+    bool is_kernel;
+};
+
+/* The stack's innermost frame; *stack is its caller's from then on. */
+static struct frame next_frame(const struct wp_dictionary *dictionary, uint32_t *stack)
+{
+    const struct wp_stack_entry *entry = wp_dictionary_stack(dictionary, *stack);
+    const struct wp_frame_entry *frame = entry ? wp_dictionary_frame(dictionary, entry->frame) : NULL;
+    *stack = entry ? entry->parent : 0;
+    if (!frame)
+        return (struct frame){.function = "", .object = "", .is_kernel = true};
+    const struct wp_object_entry *object = frame->object ? wp_dictionary_object(dictionary, frame->object) : NULL;
+    return (struct frame){.function = wp_dictionary_string(dictionary, frame->function),
+        .object = object ? wp_dictionary_string(dictionary, object->path) : "",
+        .is_kernel = frame->is_kernel};
+}
+
+/* What Python's programs call a lock is what its conditions and queues wait with as well: its functions say which. */
+static bool waits_for_lock(const struct wp_timeline *timeline, const struct wp_slice *slice)
+{
+    if (names_lock(wp_dictionary_string(timeline->dictionary, wp_timeline_wait(timeline, slice))))
+        return true;
+    enum wp_lock_call call = WP_LOCK_CALL_UNKNOWN;
+    bool is_interpreter = false;
+    uint32_t at = slice->stack;
+    for (unsigned i = 0; at && i < (is_interpreter ? FRAMES : LOCK_FRAMES); i++) {
+        struct frame frame = next_frame(timeline->dictionary, &at);
+        if (frame.is_kernel)
+            continue;
+        if (call != WP_LOCK_CALL_TURN)
+            wp_lock_call_add(&call, frame.function);
+        if (is_interpreter && call != WP_LOCK_CALL_INTERPRETER)
+            return false;
+        is_interpreter = call == WP_LOCK_CALL_INTERPRETER;
+        if (!is_interpreter && (call == WP_LOCK_CALL_TURN || names_lock(frame.function)))
+            return true;
+    }
+    return is_interpreter;
+}
+
+/* --- work from its own process --- */
+
+/* Who ended that sleep is a base thread, too, and of the same process. */
+static bool is_by_own(const struct wp_idle_wait *wait)
+{
+    const struct wp_timeline *timeline = wait->timeline;
+    const struct wp_slice *slice = wait->slice;
+    const struct wp_thread *waker = &timeline->threads[slice->waker];
+    uint64_t ordinal = waker->slices ? wp_thread_find(waker, slice->wake_ns) : waker->slice_end;
+    uint32_t identity = ordinal == waker->slice_end ? waker->identity : wp_thread_slice(waker, ordinal)->identity;
+    return timeline->identities[identity].aggregates & wait->bit &&
+        timeline->processes[timeline->identities[identity].process].pid ==
+        timeline->processes[timeline->identities[slice->identity].process].pid;
+}
+
+static bool is_for_own(const struct wp_idle_wait *wait, struct wp_explainer *x)
+{
+    const struct wp_slice *slice = wait->slice;
+    if (slice->cause != WP_CAUSE_TASK || !slice->waker || slice->waker == wait->thread || slice->is_inferred ||
+        !is_by_own(wait) || waits_for_lock(wait->timeline, slice))
+        return false;
+    uint64_t oldest_ns;
+    enum wp_origin origin = wp_explain_waking(x, wait->thread, slice, &oldest_ns);
+    if (origin == WP_ORIGIN_NOT_KNOWN) /* what it asked for before that is forgotten */
+        return slice->out_ns > oldest_ns;
+    return origin == WP_ORIGIN_OTHER;
+}
+
+/* --- requests --- */
+
+static bool is_accepting(const struct wp_slice *slice)
+{
+    return slice->syscall == 43 + 1 || slice->syscall == 288 + 1; /* accept, accept4 of x86-64 */
+}
+
+static bool is_for_request(const struct wp_idle_wait *wait)
+{
+    const struct wp_slice *slice = wait->slice;
+    return slice->cause == WP_CAUSE_MESSAGE && !(slice->cause_a & WP_POSITION_ACKNOWLEDGES) && !slice->is_asking &&
+        wp_served_is_free(&wait->timeline->messages, slice->cause_d, slice->out_ns);
+}
+
+/* It has looked around, and asks nobody ever: a process that watches over others. */
+static bool is_watching(const struct wp_idle_wait *wait)
+{
+    const struct wp_thread *thread = &wait->timeline->threads[wait->thread];
+    uint64_t ordinal = wp_thread_find(thread, wait->slice->out_ns);
+    if (ordinal == thread->slice_end || ordinal == thread->first_slice ||
+        wp_acts_since(&wait->timeline->messages.acts, wait->thread, 0))
+        return false;
+    const struct wp_slice *before = wp_thread_slice(thread, ordinal - 1);
+    return before->in_ns && wait->slice->out_ns - before->in_ns < LOOK_NS;
+}
+
+static bool is_by_timer(const struct wp_idle_wait *wait)
+{
+    const struct wp_slice *slice = wait->slice;
+    return slice->cause == WP_CAUSE_TIMER && wp_wait_is_choosing(slice) && !slice->is_asking && !slice->wait &&
+        (wp_served_any(&wait->timeline->messages, wait->thread, slice->out_ns) || is_watching(wait));
+}
+
+/* --- places --- */
+
+static bool looks_idle(const struct wp_dictionary *dictionary, uint32_t stack)
+{
+    struct wp_idle_place place = {0};
+    for (unsigned i = 0; stack && i < FRAMES; i++) {
+        struct frame frame = next_frame(dictionary, &stack);
+        if (!frame.is_kernel && wp_idle_place_add(&place, frame.function, wp_code_rank_of_source(frame.object)))
+            return true;
+    }
+    return false;
+}
+
+/* Names of a stack's frames do not change. */
+static bool is_idle_place(const struct wp_idle_wait *wait)
+{
+    const struct wp_dictionary *dictionary = wait->timeline->dictionary;
+    uint32_t stack = wait->slice->stack;
+    if (!stack)
+        return false;
+    if (wp_idtable_reserve(&wait->places->stacks, stack))
+        return looks_idle(dictionary, stack);
+    uint8_t *known = (uint8_t *)wait->places->stacks.items + stack;
+    if (*known == PLACE_UNKNOWN)
+        *known = looks_idle(dictionary, stack) ? PLACE_IDLE : PLACE_OTHER;
+    return *known == PLACE_IDLE;
+}
+
+static bool is_of_runtime(const struct wp_idle_wait *wait)
+{
+    const struct wp_timeline *timeline = wait->timeline;
+    const struct wp_identity *who = &timeline->identities[wait->slice->identity];
+    bool is_own = who->process_comm && who->process_comm != who->comm; /* a thread with a name of its own */
+    return is_own && wp_idle_thread(wp_dictionary_string(timeline->dictionary, who->comm));
+}
+
+bool wp_idle_wait_is_idle(const struct wp_idle_wait *wait, struct wp_explainer *x)
+{
+    const struct wp_slice *slice = wait->slice;
+    const uint8_t others = WP_SLICE_BORN | WP_SLICE_EXEC | WP_SLICE_RENAME | WP_SLICE_PREEMPTED | WP_SLICE_DELIBERATE;
+    if (!slice->wake_ns || !slice->syscall || slice->state != WP_STATE_INTERRUPTIBLE || slice->flags & others ||
+        wp_served_owes(&wait->timeline->messages, wait->thread, slice->out_ns))
+        return false;
+    return is_accepting(slice) || is_for_request(wait) || is_by_timer(wait) || is_idle_place(wait) ||
+        is_of_runtime(wait) || is_for_own(wait, x);
+}

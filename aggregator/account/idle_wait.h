@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_AGGREGATOR_ACCOUNT_IDLE_WAIT_H
+#define WP_AGGREGATOR_ACCOUNT_IDLE_WAIT_H
+/*
+ * Sleeps of threads that have nothing to do, where all threads of a process are the base. A thread that has read a
+ * request and not answered it is never idle. Else it is
+ *  - while it waits for work from its own process: another base thread of that ended the sleep, and what that one did
+ *    was not set going by the sleeper, who then waits for a result. A wait for a lock is none;
+ *  - in accept, or until a request comes on a connection where nothing was owed;
+ *  - until a timer of its own in a call that waits for several things, while it has asked for nothing: an event loop
+ *    that serves, or who asks nobody ever and runs less than a millisecond between such sleeps;
+ *  - where servers and runtimes are known to wait for work (common/idle_place.h).
+ */
+#include "aggregator/explain/explain.h"
+
+/* Which stacks are such places, as far as it was looked at. Embedded; wp_idle_places_init() comes first. */
+struct wp_idle_places {
+    struct wp_idtable stacks; /* uint8_t by stack */
+};
+
+/* Allocates nothing. */
+void wp_idle_places_init(struct wp_idle_places *places);
+/* Frees the table. */
+void wp_idle_places_fini(struct wp_idle_places *places);
+/* What is held on the heap. */
+size_t wp_idle_places_bytes(const struct wp_idle_places *places);
+
+/* Of what the sleep is asked. */
+struct wp_idle_wait {
+    const struct wp_timeline *timeline; /* borrowed */
+    struct wp_idle_places *places;      /* borrowed */
+    uint64_t bit;                       /* the aggregate's: of its base threads */
+    uint32_t thread;
+    const struct wp_slice *slice; /* borrowed */
+};
+
+/* Asked between explanations. */
+bool wp_idle_wait_is_idle(const struct wp_idle_wait *wait, struct wp_explainer *explainer);
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "aggregator/net/served.h"
+
+#include "aggregator/net/messages.h"
+
+#define READS 32u /* that are looked at for one which is owed an answer */
+
+bool wp_socket_is_served(const struct wp_messages *messages, const struct wp_socket *socket, uint32_t id)
+{
+    const struct wp_socket_entry *entry = wp_dictionary_socket(messages->dictionary, id);
+    if (socket->opener)
+        return socket->opener == WP_OPENER_THERE;
+    if (socket->connecting.time_ns)
+        return false;
+    return socket->opened_ns || (entry && entry->local_port < entry->remote_port);
+}
+
+static bool is_over(const struct wp_socket *socket, uint64_t at_ns)
+{
+    return (socket->ended_ns && socket->ended_ns <= at_ns) || (socket->over_ns && socket->over_ns <= at_ns);
+}
+
+static bool is_answered(const struct wp_messages *messages, uint32_t id, uint64_t read_ns, uint64_t before_ns)
+{
+    struct wp_send sent;
+    return wp_messages_last_send(messages, id, before_ns, &sent) && sent.time_ns >= read_ns;
+}
+
+bool wp_served_is_free(const struct wp_messages *messages, uint32_t id, uint64_t at_ns)
+{
+    const struct wp_socket *socket = wp_messages_socket(messages, id);
+    struct wp_receive last;
+    if (!socket || is_over(socket, at_ns) || !wp_socket_is_served(messages, socket, id))
+        return false;
+    return !wp_messages_received(messages, id, at_ns, &last) || is_answered(messages, id, last.time_ns, at_ns);
+}
+
+bool wp_served_any(const struct wp_messages *messages, uint32_t thread, uint64_t before_ns)
+{
+    struct wp_reads_back back = wp_reads_before(&messages->reads, thread, before_ns);
+    return wp_reads_previous(&back);
+}
+
+bool wp_served_owes(const struct wp_messages *messages, uint32_t thread, uint64_t before_ns)
+{
+    struct wp_reads_back back = wp_reads_before(&messages->reads, thread, before_ns);
+    const struct wp_read *read = wp_reads_previous(&back);
+    for (unsigned i = 0; read && i < READS; i++, read = wp_reads_previous(&back)) {
+        const struct wp_socket *socket = wp_messages_socket(messages, read->socket); /* NULL: of datagrams */
+        if (socket && !is_over(socket, before_ns) && !is_answered(messages, read->socket, read->time_ns, before_ns))
+            return true;
+    }
+    return false;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_AGGREGATOR_NET_SERVED_H
+#define WP_AGGREGATOR_NET_SERVED_H
+/*
+ * The side of a TCP connection that serves: which one that is, and whether it owes an answer. A request is what was
+ * read since something was last sent there.
+ */
+#include "aggregator/net/messages_types.h"
+
+/* Others opened it: they ask, and this end answers. Of a connection that is older than the recording the smaller port.
+ */
+bool wp_socket_is_served(const struct wp_messages *messages, const struct wp_socket *socket, uint32_t id);
+/* At that time socket `id` serves, nothing was read on it since its last send, and it is not over: what comes next is
+ * a request. */
+bool wp_served_is_free(const struct wp_messages *messages, uint32_t id, uint64_t at_ns);
+/* Has the thread served anybody, as far as is remembered? */
+bool wp_served_any(const struct wp_messages *messages, uint32_t thread, uint64_t before_ns);
+/* Before that it read a request which nobody had answered at that time; of its last 32 reads. */
+bool wp_served_owes(const struct wp_messages *messages, uint32_t thread, uint64_t before_ns);
+
+#endif

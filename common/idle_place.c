@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/idle_place.h"
+
+#include <stddef.h>
+#include <string.h>
+
+/* "py::Arbiter.sleep" and "Arbiter.sleep(int)" are Arbiter.sleep; what ends with "::" is all that begins so. */
+static bool is_named(const char *function, const char *name)
+{
+    size_t size = strlen(name);
+    const char *at = !strncmp(function, "py::", 4) ? function + 4 : function;
+    return !strncmp(at, name, size) && (!at[size] || at[size] == '(' || name[size - 1] == ':');
+}
+
+/* Whatever they call sleeps for want of work. */
+static bool is_wait_for_work(const char *function)
+{
+    static const char *const names[] = {/* HotSpot and its class library */
+        "java.util.concurrent.ThreadPoolExecutor.getTask", "java.util.concurrent.ForkJoinPool.awaitWork",
+        "java.lang.ref.ReferenceQueue.remove", "java.lang.ref.Reference.waitForReferencePendingList",
+        "VMThread::wait_for_operation", "WatcherThread::sleep",
+        "MonitorDeflationThread::monitor_deflation_thread_entry", "ServiceThread::service_thread_entry",
+        "CompileQueue::get", "os::signal_wait",
+        /* Node.js */
+        "node::WorkerThreadsTaskRunner::DelayedTaskScheduler::", "node::TaskQueue<v8::Task>::BlockingPop",
+        /* gunicorn, php-fpm, nginx, MariaDB */
+        "Arbiter.sleep", "fpm_event_epoll_wait", "ngx_master_process_cycle",
+        "tpool::thread_pool_generic::wait_for_tasks"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+        if (is_named(function, names[i]))
+            return true;
+    return false;
+}
+
+/* A loop that sleeps there itself: what else it calls is work. */
+static bool is_loop(const char *inner, const char *function)
+{
+    static const struct {
+        const char *inner, *outer;
+    } rows[] = {{"uv_cond_wait", "worker"}, {"uv_cond_wait", "node::(anonymous namespace)::PlatformWorkerThread"},
+        {"pq_getbyte", "PostgresMain"}, {"pq_getbyte", "SocketBackend"}, {"WaitEventSetWait", "ServerLoop"},
+        {"WaitLatch", "WalWriterMain"}, {"WaitLatch", "BackgroundWriterMain"}, {"WaitLatch", "CheckpointerMain"},
+        {"WaitLatch", "AutoVacLauncherMain"}, {"WaitLatch", "ApplyLauncherMain"}};
+    for (size_t i = 0; inner && i < sizeof(rows) / sizeof(*rows); i++)
+        if (!strcmp(inner, rows[i].inner) && !strcmp(function, rows[i].outer))
+            return true;
+    return false;
+}
+
+/* Of a language, where no other function of it runs: of concurrent.futures. */
+static bool is_language_loop(const char *function)
+{
+    return is_named(function, "_worker");
+}
+
+bool wp_idle_place_add(struct wp_idle_place *place, const char *function, bool is_source)
+{
+    place->is_idle = place->is_idle || is_wait_for_work(function) || is_loop(place->inner, function) ||
+        (is_source && !place->is_source && is_language_loop(function));
+    place->inner = function;
+    place->is_source = place->is_source || is_source;
+    return place->is_idle;
+}
+
+bool wp_idle_thread(const char *name)
+{
+    static const char *const names[] = {"VM Thread", "VM Periodic Tas", "Monitor Deflati", "G1 Service",
+        "G1 Main Marker", "Signal Dispatch", "Service Thread", "Notification Th", "Common-Cleaner", "Finalizer",
+        "Reference Handl", "C1 CompilerThre", "C2 CompilerThre", "Sweeper thread", "DelayedTaskSche"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+        if (!strcmp(name, names[i]))
+            return true;
+    return !strncmp(name, "GC Thread#", 10) || !strncmp(name, "G1 Conc#", 8) || !strncmp(name, "G1 Refine#", 10);
+}
