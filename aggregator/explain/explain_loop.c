@@ -11,6 +11,8 @@
 #include "aggregator/net/messages.h"
 #include "aggregator/timeline/holders.h"
 
+#include <string.h>
+
 #define JOIN_LIMIT 65536u
 #define SLICE_LIMIT 65536u /* slices behind a sleep that are looked at for the end of its loop ... */
 #define END_LIMIT 64u      /* ... and ends: a thread that so much else came to does not wait for one thing */
@@ -224,10 +226,20 @@ static bool may_be_answered(struct wp_explainer *x, uint32_t index, const struct
     return is_served;
 }
 
-/* It is of the loop that `first` is of: it sleeps in the same call. */
-static bool is_alike(const struct wp_slice *first, const struct wp_slice *slice)
+/* In a call by which a thread waits for whatever its program waits for: a futex, or the event file of its own. */
+static bool is_by_place(const struct wp_explainer *x, const struct wp_slice *slice)
 {
-    return slice->syscall == first->syscall && !(slice->flags & (WP_SLICE_PREEMPTED | WP_SLICE_DELIBERATE));
+    return slice->syscall == WP_CALL_FUTEX + 1 ||
+        (slice->wait && wp_wait_is_choosing(slice) &&
+            !strcmp(wp_dictionary_string(x->timeline->dictionary, wp_timeline_wait(x->timeline, slice)), "eventfd"));
+}
+
+/* It is of the loop that `first` is of: it sleeps in the same call, and where that says nothing at the same place. */
+static bool is_alike(const struct wp_explainer *x, const struct wp_slice *first, const struct wp_slice *slice)
+{
+    if (slice->syscall != first->syscall || slice->flags & (WP_SLICE_PREEMPTED | WP_SLICE_DELIBERATE))
+        return false;
+    return !first->stack || !slice->stack || !is_by_place(x, slice) || is_one_place(x, first->stack, slice->stack);
 }
 
 /* It had been outstanding since before what counts. What was sent last on a connection is kept however old it is, and
@@ -286,7 +298,7 @@ static enum wp_loop find_end(struct wp_explainer *x, uint32_t index, uint64_t or
             return wp_thread_is_dead(thread, horizon) && i == thread->slice_end ? WP_LOOP_NONE : WP_LOOP_OPEN;
         if (slice->flags & WP_SLICE_EXEC || slice->is_cut)
             return WP_LOOP_NONE;
-        if (!is_alike(first, slice))
+        if (!is_alike(x, first, slice))
             continue;
         if (!slice->in_ns || slice->in_ns > horizon)
             return WP_LOOP_OPEN;
@@ -322,10 +334,10 @@ static bool is_known(const struct wp_explainer *x, const struct wp_loop_cache *c
         cache->leaves != x->fleet->leaves)
         return false;
     if (cache->answer.read_ns || cache->unheard.asked_ns)
-        return is_alike(wp_thread_slice(thread, cache->first), slice) &&
+        return is_alike(x, wp_thread_slice(thread, cache->first), slice) &&
             (cache->unheard.asked_ns ? cache->unheard.until_ns >= slice->wake_ns
                                      : cache->answer.arrived_ns > slice->out_ns);
-    return is_alike(wp_thread_slice(thread, cache->end), slice);
+    return is_alike(x, wp_thread_slice(thread, cache->end), slice);
 }
 
 static struct wp_loop_end end_of(

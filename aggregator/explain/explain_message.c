@@ -19,6 +19,7 @@
 #include "aggregator/net/message_datagrams.h"
 #include "aggregator/peer/shard_peers.h"
 #include "aggregator/timeline/names.h"
+#include "aggregator/timeline/process_ends.h"
 #include "aggregator/timeline/slices.h"
 
 #include <netinet/in.h>
@@ -331,6 +332,7 @@ static void on_sender(struct wp_explainer *x, const struct wp_wait *wait, const 
         return;
     }
     if (!is_answer) {
+        sender = wp_process_ender(far->timeline, sender, there(far, to));
         bool is_datagram_here = !far->socket && far->host == x->host;
         if (!is_datagram_here || !wp_wait_in_queue(x, wait, far->node, sender, from, to))
             on_far_thread(x, wait, far, &(struct wp_wait_part){far->node, sender, from, to, false});

@@ -18,6 +18,7 @@
 #include "aggregator/timeline/holders.h"
 #include "aggregator/timeline/memory_shares.h"
 #include "aggregator/timeline/names.h"
+#include "aggregator/timeline/process_ends.h"
 #include "aggregator/timeline/slices.h"
 #include "common/cgroup_path.h"
 
@@ -188,6 +189,20 @@ static void by_timer(struct wp_explainer *x, const struct wp_wait *wait, uint64_
             from, to);
 }
 
+/* Who ended the process that the waker died with; from that one's death on it is the waker's time. */
+static void on_ender(struct wp_explainer *x, const struct wp_wait *wait, uint32_t waker, uint64_t from, uint64_t to)
+{
+    uint32_t ender = wp_process_ender(x->timeline, waker, wait->slice->wake_ns);
+    const struct wp_slice *last = ender == waker ? NULL : wp_thread_last(&x->timeline->threads[ender]);
+    uint64_t until = last && last->end_ns > from && last->end_ns < to ? last->end_ns : to;
+    if (until < to)
+        wp_wait_on_thread(x, wait, &(struct wp_wait_part){wait->node, waker, until, to, false});
+    if (last && ender != wait->thread)
+        wp_wait_on_thread(x, wait, &(struct wp_wait_part){wait->node, ender, from, until, false});
+    else
+        on_waker(x, wait, waker, from, until);
+}
+
 static void by_task(struct wp_explainer *x, const struct wp_wait *wait, uint64_t from, uint64_t to)
 {
     uint32_t waker = wait->slice->waker;
@@ -210,7 +225,7 @@ static void by_task(struct wp_explainer *x, const struct wp_wait *wait, uint64_t
         wp_wait_labelled(
             x, wait, &(struct wp_wait_label){WP_STYLE_WAIT, "kernel:migration", WP_KERNEL_BLOCK}, from, to);
     else
-        on_waker(x, wait, waker, from, to);
+        on_ender(x, wait, waker, from, to);
 }
 
 /* "io:DEVICE KIND FILE" on the sleep's node. */

@@ -4,7 +4,6 @@
 #include "aggregator/net/connections.h"
 #include "aggregator/net/message_datagrams.h"
 #include "aggregator/net/message_replies.h"
-#include "aggregator/net/served.h"
 #include "aggregator/net/socket_key.h"
 #include "common/array.h"
 #include "common/clock.h"
@@ -245,6 +244,16 @@ static void add_arrival(struct wp_messages *messages, struct wp_socket *socket, 
     messages->ring_bytes += wp_arrivals_bytes(&socket->arrivals) - before;
 }
 
+bool wp_messages_is_served(const struct wp_messages *messages, const struct wp_socket *socket, uint32_t id)
+{
+    const struct wp_socket_entry *entry = wp_dictionary_socket(messages->dictionary, id);
+    if (socket->opener)
+        return socket->opener == WP_OPENER_THERE;
+    if (socket->connecting.time_ns)
+        return false;
+    return socket->opened_ns || (entry && entry->local_port < entry->remote_port);
+}
+
 static void add_receive(struct wp_messages *messages, const struct wp_event *event, uint32_t thread, uint64_t others_ns)
 {
     struct wp_socket *socket = at(messages, event->d);
@@ -307,7 +316,7 @@ static void note_asked(
     if (is_read && wp_asked_has_open(asked, thread, event->time_ns) && wp_messages_peer(messages, event->d))
         wp_asked_answer(asked, thread, wp_messages_peer(messages, event->d));
     if (event->kind == WP_EVENT_SOCK_SEND && !(event->flags & WP_SOCK_FIN) &&
-        !wp_socket_is_served(messages, socket, event->d))
+        !wp_messages_is_served(messages, socket, event->d))
         wp_asked_send(asked, thread, event->d, event->time_ns);
     if (!is_read && !is_over)
         return;
@@ -320,7 +329,7 @@ static void note_asked(
 static void note_read(
     struct wp_messages *messages, const struct wp_socket *socket, const struct wp_event *event, uint32_t thread)
 {
-    if (event->kind != WP_EVENT_SOCK_RECV || !thread || (socket && !wp_socket_is_served(messages, socket, event->d)))
+    if (event->kind != WP_EVENT_SOCK_RECV || !thread || (socket && !wp_messages_is_served(messages, socket, event->d)))
         return;
     uint64_t position = wp_messages_position(messages, event->d, event->a);
     wp_reads_add(&messages->reads, thread, &(struct wp_read){event->time_ns, position, event->d});
@@ -332,7 +341,7 @@ static void note_act(
     bool is_read = event->kind == WP_EVENT_SOCK_RECV;
     if (!event->c || event->flags & (WP_SOCK_SYN | WP_SOCK_FIN) || (!is_read && event->kind != WP_EVENT_SOCK_SEND))
         return;
-    bool is_asked = wp_socket_is_served(messages, socket, event->d);
+    bool is_asked = wp_messages_is_served(messages, socket, event->d);
     enum wp_act_kind kind =
         is_read ? (is_asked ? WP_ACT_REQUEST : WP_ACT_ANSWER) : (is_asked ? WP_ACT_REPLY : WP_ACT_ASK);
     wp_acts_add(&messages->acts, thread, &(struct wp_act){event->time_ns, event->d, kind});
@@ -367,7 +376,7 @@ void wp_messages_event(struct wp_messages *messages, const struct wp_event *even
             socket->connecting = (struct wp_socket_act){event->time_ns, thread, (uint32_t)event->a};
             socket->has_asked = true;
         }
-        if (thread && event->c && !(event->flags & WP_SOCK_SYN) && wp_socket_is_served(messages, socket, event->d))
+        if (thread && event->c && !(event->flags & WP_SOCK_SYN) && wp_messages_is_served(messages, socket, event->d))
             wp_messages_note_reply(messages, socket, event, thread);
         add_send(messages, socket, event, thread);
     } else if (event->kind == WP_EVENT_SOCK_RECV) {
@@ -551,7 +560,7 @@ uint64_t wp_messages_asked(const struct wp_messages *messages, uint32_t id, uint
 {
     const struct wp_socket *socket = wp_messages_socket(messages, id);
     struct wp_send send;
-    if (!socket || wp_socket_is_served(messages, socket, id))
+    if (!socket || wp_messages_is_served(messages, socket, id))
         return 0;
     uint64_t connecting_ns = socket->connecting.time_ns; /* the other end may speak first */
     return wp_messages_last_send(messages, id, before_ns, &send) ? send.time_ns

@@ -5,16 +5,6 @@
 
 #define READS 32u /* that are looked at for one which is owed an answer */
 
-bool wp_socket_is_served(const struct wp_messages *messages, const struct wp_socket *socket, uint32_t id)
-{
-    const struct wp_socket_entry *entry = wp_dictionary_socket(messages->dictionary, id);
-    if (socket->opener)
-        return socket->opener == WP_OPENER_THERE;
-    if (socket->connecting.time_ns)
-        return false;
-    return socket->opened_ns || (entry && entry->local_port < entry->remote_port);
-}
-
 static bool is_over(const struct wp_socket *socket, uint64_t at_ns)
 {
     return (socket->ended_ns && socket->ended_ns <= at_ns) || (socket->over_ns && socket->over_ns <= at_ns);
@@ -30,7 +20,7 @@ bool wp_served_is_free(const struct wp_messages *messages, uint32_t id, uint64_t
 {
     const struct wp_socket *socket = wp_messages_socket(messages, id);
     struct wp_receive last;
-    if (!socket || is_over(socket, at_ns) || !wp_socket_is_served(messages, socket, id))
+    if (!socket || is_over(socket, at_ns) || !wp_messages_is_served(messages, socket, id))
         return false;
     return !wp_messages_received(messages, id, at_ns, &last) || is_answered(messages, id, last.time_ns, at_ns);
 }

@@ -7,9 +7,6 @@
  */
 #include "aggregator/net/messages_types.h"
 
-/* Others opened it: they ask, and this end answers. Of a connection that is older than the recording the smaller port.
- */
-bool wp_socket_is_served(const struct wp_messages *messages, const struct wp_socket *socket, uint32_t id);
 /* At that time socket `id` serves, nothing was read on it since its last send, and it is not over: what comes next is
  * a request. */
 bool wp_served_is_free(const struct wp_messages *messages, uint32_t id, uint64_t at_ns);

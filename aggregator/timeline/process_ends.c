@@ -2,12 +2,15 @@
 #include "aggregator/timeline/process_ends.h"
 
 #include "aggregator/timeline/memory_shares.h"
+#include "aggregator/timeline/slices.h"
 #include "common/array.h"
 #include "proto/dictionary.h"
 
 #include <stdlib.h>
 
-#define KEPT_ROOM 1024u /* that stays for what comes next */
+#define CALL_EXIT_GROUP 231
+#define DYING_NS 50000000u /* from what a thread does as it dies to its last switch, on a busy machine */
+#define KEPT_ROOM 1024u    /* that stays for what comes next */
 
 void wp_process_ends_fini(struct wp_timeline *timeline)
 {
@@ -48,4 +51,37 @@ void wp_process_ends_forget(struct wp_timeline *timeline)
     if (timeline->end_room > KEPT_ROOM)
         wp_process_ends_fini(timeline);
     timeline->end_count = 0;
+}
+
+void wp_process_ends_died(struct wp_timeline *timeline, uint32_t identity, const struct wp_event *event)
+{
+    const struct wp_identity *who = &timeline->identities[identity];
+    if ((event->d & WP_SLICE_SYSCALL) != CALL_EXIT_GROUP + 1)
+        return;
+    timeline->processes[who->process].ended_by = who->entry;
+    timeline->processes[who->process].ended_ns = event->time_ns;
+}
+
+/* It dies in the run that holds that time, which may be interrupted. */
+static bool is_dying(const struct wp_thread *thread, uint64_t at_ns)
+{
+    if (!thread->is_dead || thread->slice_end == thread->first_slice)
+        return false;
+    uint64_t ordinal = thread->slice_end - 1;
+    const struct wp_slice *run = wp_thread_slice(thread, ordinal);
+    uint64_t died_ns = run->end_ns;
+    while (run->flags & WP_SLICE_PREEMPTED && ordinal > thread->first_slice)
+        run = wp_thread_slice(thread, --ordinal);
+    return at_ns >= run->in_ns && at_ns <= died_ns && died_ns - at_ns < DYING_NS;
+}
+
+uint32_t wp_process_ender(const struct wp_timeline *timeline, uint32_t thread, uint64_t at_ns)
+{
+    const struct wp_process *process =
+        &timeline->processes[timeline->identities[timeline->threads[thread].identity].process];
+    uint32_t entry = process->ended_by;
+    if (!entry || entry >= timeline->entry_room || !timeline->thread_of_entry[entry] ||
+        !is_dying(&timeline->threads[thread], at_ns))
+        return thread;
+    return timeline->thread_of_entry[entry] - 1;
 }

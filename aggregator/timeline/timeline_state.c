@@ -74,8 +74,7 @@ static uint64_t call_fact(const struct wp_slice *slice, bool is_woken)
     return is_woken ? slice->cause_a : slice->cause_a & ~0xffull;
 }
 
-/* When the quota was there again comes as the thread runs again, and comes again if that is behind the horizon: it is
- * not told yet. */
+/* When the quota was there again comes as the thread runs again; behind the horizon it comes again. */
 static bool is_throttled(const struct save *save, const struct wp_slice *slice)
 {
     return wp_slice_quota_end(slice) && !(slice->in_ns && slice->in_ns < save->horizon_ns);
@@ -250,6 +249,7 @@ static void save_processes(struct save *save, const uint64_t *later_ns)
             row->quota_cgroup = process->quota.cgroup;
             row->quota_period_ns = process->quota.period_ns;
         }
+        row->ended_by = process->ended_ns < save->horizon_ns ? process->ended_by : 0;
         save->process_rows[i] = (uint32_t)save->out->n_processes;
         save->out->processes[save->out->n_processes++] = row;
     }
@@ -549,7 +549,8 @@ int wp_timeline_set_processes(struct wp_timeline *timeline, Wakepath__Resume__Pr
             .running_ns = rows[i]->running_ns,
             .is_recorder = rows[i]->is_recorder,
             .is_grouped = rows[i]->is_grouped,
-            .quota = {.cgroup = rows[i]->quota_cgroup, .period_ns = rows[i]->quota_period_ns}};
+            .quota = {.cgroup = rows[i]->quota_cgroup, .period_ns = rows[i]->quota_period_ns},
+            .ended_by = rows[i]->ended_by};
         if (i &&
             wp_intmap_put(
                 &timeline->process_of_pid, (struct wp_intkey){rows[i]->pid, 0}, i)) /* the later one has the number */

@@ -141,6 +141,8 @@ struct wp_process {
     uint64_t looked_ns;    /* ... that was last said of it */
     uint64_t with_threads; /* bit i: aggregate i shows its progress, and threads beside its main one have come up */
     struct wp_quota quota;
+    uint32_t ended_by; /* dictionary thread id of the thread that called exit_group, 0 none ... */
+    uint64_t ended_ns; /* ... and when it died */
 };
 
 /* The kernel kills a process for want of memory. */

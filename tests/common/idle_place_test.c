@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where threads sleep that have nothing to do, the innermost function first; "*" before one of a language. */
+#include "common/idle_place.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+static bool is_idle(const char *const *functions)
+{
+    struct wp_idle_place place = {0};
+    for (; *functions; functions++)
+        if (wp_idle_place_add(&place, *functions + (**functions == '*'), **functions == '*'))
+            return true;
+    return false;
+}
+
+static void waits_for_work(void **state)
+{
+    (void)state;
+    assert_true(is_idle((const char *[]){"futex", "*java.util.concurrent.locks.LockSupport.park",
+        "*java.util.concurrent.LinkedBlockingQueue.take", "*java.util.concurrent.ThreadPoolExecutor.getTask", NULL}));
+    assert_true(is_idle((const char *[]){"select", "*py::Arbiter.sleep", "*Arbiter.run", NULL}));
+    assert_true(is_idle((const char *[]){"VMThread::wait_for_operation()", "VMThread::loop()", NULL}));
+    assert_false(is_idle((const char *[]){"futex", "*Shop.borrowConnection", "*Shop.pooled", NULL}));
+    assert_false(is_idle((const char *[]){"*Arbiter.sleepless", NULL}));
+}
+
+static void is_the_caller(void **state)
+{
+    (void)state;
+    assert_true(is_idle((const char *[]){"futex", "uv_cond_wait", "worker", NULL}));
+    assert_false(is_idle((const char *[]){"futex", "uv_cond_wait", "uv_barrier_wait", "worker", NULL}));
+    assert_true(is_idle((const char *[]){"epoll_wait", "secure_read", "pq_getbyte", "PostgresMain", NULL}));
+    assert_false(is_idle((const char *[]){"pg_sleep", "exec_simple_query", "PostgresMain", NULL}));
+}
+
+static void is_the_innermost_of_its_language(void **state)
+{
+    (void)state;
+    assert_true(
+        is_idle((const char *[]){"sem_clockwait", "PyThread_acquire_lock_timed", "*_worker", "*Thread.run", NULL}));
+    assert_false(is_idle((const char *[]){"read", "*fetch_rate", "*_WorkItem.run", "*_worker", NULL}));
+    assert_false(is_idle((const char *[]){"read", "_worker", NULL}));
+}
+
+static void names_of_threads(void **state)
+{
+    (void)state;
+    assert_true(wp_idle_thread("VM Periodic Tas"));
+    assert_true(wp_idle_thread("GC Thread#3"));
+    assert_false(wp_idle_thread("VM Thread 2"));
+    assert_false(wp_idle_thread("pool-1-thread-1"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(waits_for_work), cmocka_unit_test(is_the_caller),
+        cmocka_unit_test(is_the_innermost_of_its_language), cmocka_unit_test(names_of_threads)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
