@@ -15,6 +15,7 @@
 #include "cli/view/busiest.h"
 #include "common/clock.h"
 #include "common/path.h"
+#include "common/standard_output.h"
 #include "common/version.h"
 #include "reporter/display/page_id.h"
 
@@ -33,6 +34,7 @@
 #define FOLLOW_LIMIT SECOND /* for the end of the aggregator that a collector says to be gone */
 #define REPORT_LIMIT (1800 * SECOND)
 #define GIT_LIMIT_MS 5000
+#define OPENER_MS 500
 /* Pages of the busiest processes: what is not made by then is made by wakepath view. */
 #define OWN_LIMIT (10 * SECOND)
 #define OWN_CAPTURE_LIMIT ((off_t)64 << 20)
@@ -375,8 +377,10 @@ static int print_summary(const struct recording *recording, FILE *print, struct 
                                          : wp_record_summary_make(&text, summary, whole_page(page, whole), err);
     FILE *out = recording->options->is_json ? print : recording->say;
     if (!rc && (recording->options->is_json || !recording->options->is_quiet))
-        if (fwrite(text.data, 1, text.size, out) != text.size || fflush(out))
+        if (fwrite(text.data, 1, text.size, out) != text.size || fflush(out)) {
             rc = wp_error_errno(err, -errno, "cannot write the summary");
+            wp_standard_output_drop(out); /* it is told once */
+        }
     if (!rc && !recording->options->is_json && !recording->options->is_quiet && recording->capture_size)
         fprintf(out, "  pages of any process: wakepath view %s (of its events, %.1f MB)\n", recording->output.out,
             (double)recording->capture_size / 1e6);
@@ -387,7 +391,8 @@ static int print_summary(const struct recording *recording, FILE *print, struct 
         fprintf(out, "  the report before it is replaced: no recording kept what is in %s\n", earlier->path);
     if (!rc && recording->options->is_opened) {
         struct wp_error reason = {0};
-        if (wp_open_page(whole_page(page, whole), &reason))
+        pid_t opener;
+        if (wp_open_page(whole_page(page, whole), &opener, &reason) || wp_open_page_failed(&opener, OPENER_MS, &reason))
             fprintf(recording->say, "wakepath: %s\n", reason.text);
     }
     if (!rc && !recording->options->command) /* else the status is the command's */

@@ -208,15 +208,23 @@ static void a_browser_is_run(void **state)
     fclose(file);
     chmod(script, 0755);
     setenv("BROWSER", script, 1);
-    assert_int_equal(wp_open_page("/x/index.html", NULL), 0);
+    pid_t pid;
+    assert_int_equal(wp_open_page("/x/index.html", &pid, NULL), 0);
     for (unsigned i = 0; i < 3000 && access(seen, F_OK); i++)
         usleep(10000);
     assert_int_equal(wp_file_read(seen, 100, &text, NULL), 0);
     assert_memory_equal(text.data, "/x/index.html", 13);
     wp_buffer_fini(&text);
+    assert_false(wp_open_page_failed(&pid, 10000, NULL));
+    assert_int_equal(pid, 0);
+    setenv("BROWSER", "/bin/false", 1);
+    assert_int_equal(wp_open_page("/x/index.html", &pid, NULL), 0);
+    struct wp_error err = {0};
+    assert_true(wp_open_page_failed(&pid, 10000, &err));
+    assert_non_null(strstr(err.text, "ended with 1; set BROWSER"));
     setenv("BROWSER", "/nonexistent/browser", 1);
     setenv("PATH", "/nonexistent", 1);
-    assert_int_equal(wp_open_page("/x/index.html", NULL), -ENOENT);
+    assert_int_equal(wp_open_page("/x/index.html", &pid, NULL), -ENOENT);
 }
 
 int main(void)
