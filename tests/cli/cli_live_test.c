@@ -139,6 +139,16 @@ static void tables_fit_and_json_is_whole(void **state)
         assert_in_range(columns, 1, 60);
     }
     wp_buffer_clear(&out);
+    live.now.rows[0].where = "`settle_account` (ledger/settlement.py:1234)";
+    wp_live_text_table(&out, &live.now, &narrow);
+    wp_buffer_putc(&out, 0);
+    assert_non_null(strstr((const char *)out.data, " `set…py:1234)\n")); /* a place keeps both its ends */
+    wp_buffer_clear(&out);
+    narrow.columns = 0;
+    wp_live_text_table(&out, &live.now, &narrow);
+    wp_buffer_putc(&out, 0);
+    assert_non_null(strstr((const char *)out.data, " `settle_account` (ledger/settlement.py:1234)\n"));
+    wp_buffer_clear(&out);
     assert_int_equal(wp_live_text_json(&out, &live.now, &look, NULL), 0);
     wp_buffer_putc(&out, 0);
     struct json_object *root = json_tokener_parse((const char *)out.data), *waits, *row, *value;
