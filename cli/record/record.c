@@ -60,6 +60,7 @@ struct recording {
     enum stage stage;
     mode_t file_mask;        /* the caller's, for CMD */
     uint64_t interrupted_ns; /* the last interruption; 0 none */
+    uint64_t watched_ns;     /* how long, where there is no command */
     int gave_up;             /* the signal that made us give up */
     bool is_over;            /* without a command: the user ended it, or the process that was attached to */
     int process_fd;          /* of that process; -1: none */
@@ -220,8 +221,8 @@ static uint64_t next_deadline(const struct recording *recording, uint64_t deadli
 /* Until CMD has ended, or for the duration. A part that dies meanwhile does not touch CMD: it shows afterwards. */
 static int record(struct recording *recording, struct wp_error *err)
 {
-    uint64_t limit = recording->options->duration_ns;
-    uint64_t deadline = limit ? wp_supervisor_now() + limit : 0;
+    uint64_t limit = recording->options->duration_ns, begin = wp_supervisor_now();
+    uint64_t deadline = limit ? begin + limit : 0;
     recording->stage = STAGE_RECORDING;
     print_progress(recording,
         recording->options->command   ? "recording"
@@ -255,6 +256,7 @@ static int record(struct recording *recording, struct wp_error *err)
         if (!rc && wake.kind == WP_WAKE_CHILD && !recording->options->command)
             break;
     }
+    recording->watched_ns = recording->options->command ? 0 : wp_supervisor_now() - begin;
     return rc;
 }
 
@@ -373,8 +375,9 @@ static int print_summary(const struct recording *recording, FILE *print, struct 
     struct wp_buffer text = {0};
     find_page(recording, "summary.json", summary);
     find_page(recording, "index.html", page);
+    const struct wp_record_summary_look look = {whole_page(page, whole), recording->watched_ns};
     int rc = recording->options->is_json ? wp_file_read(summary, 64u << 20, &text, err)
-                                         : wp_record_summary_make(&text, summary, whole_page(page, whole), err);
+                                         : wp_record_summary_make(&text, summary, &look, err);
     FILE *out = recording->options->is_json ? print : recording->say;
     if (!rc && (recording->options->is_json || !recording->options->is_quiet))
         if (fwrite(text.data, 1, text.size, out) != text.size || fflush(out)) {
