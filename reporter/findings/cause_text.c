@@ -497,6 +497,9 @@ static const char *other_sentence(const struct text *t, const struct wp_cause_fa
     const char *what, *call = call_text(t, cause->sleep, &what), *peer = peer_text(t, cause);
     if (peer)
         what = peer;
+    const char *file = wp_cause_file(t->causes, t->facts, t->of->row);
+    if (file)
+        call = wp_pool_printf(t->pool, "pages of %s that were not in memory", wp_pool_clip(t->pool, file, NAME_BYTES));
     const char *place = place_text(t), *due = wp_cause_due(t->causes, t->facts, t->of->row);
     if (due) {
         words = wp_pool_printf(t->pool, "until a timeout, unanswered by %s", wp_pool_clip(t->pool, due, NAME_BYTES));

@@ -171,6 +171,13 @@ static const struct {
         "a page fault in `load`"},
     {{{"[app];load;sleep:fault file;io:vda", WP_BLOCKING_IO, 90, 9}}, "cold_start", WP_SURETY_LIKELY,
         "for the disk: pages of a file that were not in memory, in `load`."},
+    {{{"[app];load;sleep:fault file;io:vda read /srv/idx", WP_BLOCKING_IO, 60, 9},
+         {"[app];load;sleep:fault file;io:vda read /srv/other;io:queue", WP_BLOCKING_IO, 30, 9}},
+        "cold_start", WP_SURETY_LIKELY, "for the disk: pages of /srv/idx that were not in memory, in `load`"},
+    {{{"[app];load;sleep:fault file;io:vda read /srv/a", WP_BLOCKING_IO, 30, 9},
+         {"[app];load;sleep:fault file;io:vda read /srv/b", WP_BLOCKING_IO, 30, 9},
+         {"[app];load;sleep:fault file;io:vda read /srv/c", WP_BLOCKING_IO, 30, 9}},
+        "cold_start", WP_SURETY_LIKELY, "for the disk: pages of a file that were not in memory, in `load`"},
     /* What a fiftieth of the time looks like is no news. */
     {{{"[app];load;sleep:fault file;io:vda", WP_BLOCKING_IO, 19, 9}, {"[app];sum", WP_UNDERSTOOD_FUNCTIONS, 981, 9}},
         "", 0, "98.1 % of the time"},
