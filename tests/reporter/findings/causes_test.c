@@ -286,7 +286,7 @@ static void a_main_thread_that_waits_for_another(void **state)
 static void a_thread_between(void **state)
 {
 #define WRITES                                                                                                         \
-    "[py];clone3@libc.so.6;emit@app;write@libc.so.6;sleep:write pipe;[sink];_start;ship@sink;"                         \
+    "[py];clone3@libc.so.6;emit@app;write@libc.so.6;sleep:write pipe;[sink ];_start;ship@sink;"                        \
     "clock_nanosleep@libc.so.6;sleep:clock_nanosleep"
     static const struct {
         const char *stack, *want;
