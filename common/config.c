@@ -283,6 +283,10 @@ void wp_config_parse(
     const struct argp all = {own_options, NULL, NULL, NULL, children, NULL, NULL};
     wp_options_check(&all, argc, argv, false);
     bool is_sound = scan(config, argc, argv);
+    if (is_sound && config->is_off && config->path) {
+        wp_error_set(&err, -EINVAL, "--no-config and --config: give one of them");
+        refuse(program_invocation_short_name, &err);
+    }
     if (is_sound && !config->is_off && (find_file(config, &err) || read_sources(config, &config->settings, &err)))
         refuse(program_invocation_short_name, &err);
     parse_all(&parse, argc, argv);

@@ -353,6 +353,9 @@ static void take_event(struct wp_client *c, uint16_t event)
         set_trouble(c,
             "the aggregator ends the connection during the handshake: does it have another key than --server-key "
             "says?");
+        if (!c->again_ns) /* ZeroMQ would come back ten times a second, and be refused as often */
+            zmq_disconnect(c->socket, c->endpoint);
+        c->again_ns = wp_clock_ns() + AGAIN_NS;
         break;
     default: /* disconnected */
         break;

@@ -10,9 +10,12 @@
 #include "common/clock.h"
 #include "common/path.h"
 #include "common/service.h"
+#include "storage/env/store.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <malloc.h>
+#include <stdio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -30,6 +33,8 @@ struct ingest {
     uint32_t heard;     /* messages since a part was explained, ... */
     size_t heard_bytes; /* ... and what was in them */
     bool is_explaining;
+    bool waits_for_room; /* the store's disk was full at the last commit */
+    uint64_t written;    /* commits before that */
 };
 
 #define WAIT_MS 50
@@ -134,16 +139,24 @@ static void trim_memory(struct ingest *ingest, uint64_t now_ns)
 static int commit(struct ingest *ingest, bool force, bool may_wait, struct wp_error *err)
 {
     struct wp_error why = {0};
+    struct wp_engine_counts counts;
     uint64_t start_ns = wp_clock_of_ns(CLOCK_MONOTONIC);
     int rc = wp_engine_commit(ingest->engine, start_ns, wp_clock_of_ns(CLOCK_REALTIME) / WP_NS_PER_S, force, &why);
     wp_aggregator_vitals_committed(ingest->vitals, wp_clock_of_ns(CLOCK_MONOTONIC) - start_ns, rc);
+    wp_engine_count(ingest->engine, &counts);
     if (rc == -ENOSPC && may_wait) {
+        ingest->waits_for_room = true;
+        ingest->written = counts.commits;
         if (wp_log_allowed(ingest->logger, &ingest->full, wp_clock_of_ns(CLOCK_MONOTONIC), 10 * WP_NS_PER_S))
             wp_log(ingest->logger, WP_LOG_WARN, "%s. Make room and it goes on", why.text);
         return 0;
     }
     if (rc)
         return wp_error_set(err, rc, "%s", why.text);
+    if (ingest->waits_for_room && counts.commits > ingest->written) {
+        wp_log(ingest->logger, WP_LOG_INFO, "the store has room again, what waited is written");
+        ingest->waits_for_room = false;
+    }
     wp_engine_acks(ingest->engine, acknowledge, ingest);
     trim_memory(ingest, start_ns);
     return 0;
@@ -250,6 +263,28 @@ static void save_system(struct wp_system_window *window, const char *path, const
     wp_buffer_fini(&bytes);
 }
 
+/* Folders that an aggregator which cannot listen has made for nothing. */
+struct made {
+    bool store, resume;
+};
+
+static bool is_absent(const char *path)
+{
+    return path && access(path, F_OK) && errno == ENOENT;
+}
+
+static void remove_made(const struct made *made, const struct wp_engine_options *engine)
+{
+    char folder[PATH_MAX];
+    if (made->store)
+        wp_store_remove_unused(engine->store, engine->shard);
+    if (!made->resume ||
+        (size_t)snprintf(folder, sizeof(folder), "%s/%s", engine->resume, engine->shard) >= sizeof(folder))
+        return;
+    rmdir(folder);
+    rmdir(engine->resume);
+}
+
 int wp_ingest_run(const struct wp_engine_options *engine, const struct wp_ingest_options *options,
     const struct wp_logger *logger, struct wp_error *err)
 {
@@ -267,6 +302,8 @@ int wp_ingest_run(const struct wp_engine_options *engine, const struct wp_ingest
         .has_shards = options->peer_count,
         .logger = logger};
     struct wp_error why = {0};
+    const struct made made = {is_absent(engine->store), is_absent(engine->resume)};
+    bool has_begun = false;
     int rc = wp_engine_create(&ingest.engine, &in_parts, logger, err);
     if (!rc)
         rc = wp_server_open_with(&ingest.server, &server, err);
@@ -299,6 +336,7 @@ int wp_ingest_run(const struct wp_engine_options *engine, const struct wp_ingest
     if (!rc) {
         wp_service_ready(options->service);
         wp_log(logger, WP_LOG_INFO, "listening endpoint=%s store=%s", options->endpoint, engine->store);
+        has_begun = true;
         rc = run(&ingest, options, err);
     }
     if (!rc && system)
@@ -309,6 +347,8 @@ int wp_ingest_run(const struct wp_engine_options *engine, const struct wp_ingest
     wp_symbol_cache_close(ingest.kept);
     wp_server_close(ingest.server);
     wp_engine_destroy(ingest.engine);
+    if (!has_begun)
+        remove_made(&made, engine);
     wp_system_window_destroy(system);
     return rc;
 }

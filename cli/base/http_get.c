@@ -30,6 +30,13 @@ static int split(const char *address, char *host, size_t host_room, const char *
     return 0;
 }
 
+bool wp_http_address_valid(const char *address)
+{
+    char host[256];
+    const char *port;
+    return !split(address, host, sizeof(host), &port, NULL);
+}
+
 /* 0 when `events` has come, -ETIMEDOUT. */
 static int await(int fd, short events, uint64_t deadline_ms)
 {

@@ -6,6 +6,10 @@
 #include "common/buffer.h"
 #include "common/error.h"
 
+#include <stdbool.h>
+
+/* Whether text is the address of a port: "HOST:PORT", "[V6]:PORT" or "PORT". */
+bool wp_http_address_valid(const char *address);
 /* Connects to "HOST:PORT", "[V6]:PORT" or "PORT" of this host: a descriptor, -ECONNREFUSED, -ETIMEDOUT, ... */
 int wp_http_dial(const char *address, unsigned timeout_ms, struct wp_error *err);
 /* Appends the body to `body`; the status (200, 503 ...), or -errno. -EPROTO: what answers there does not speak HTTP. */

@@ -173,7 +173,7 @@ static int run_status(const struct command *command, int argc, char **argv)
     struct wp_error err = {0};
     (void)command;
     argv[0] = "wakepath status";
-    return exit_status(wp_status_run(argc, argv, stdout, &err), &err);
+    return wp_status_run(argc, argv, stdout, &err) ? complain(&err) : WP_EXIT_OK;
 }
 
 static int run_doctor(const struct command *command, int argc, char **argv)
@@ -246,11 +246,22 @@ static int refuse(const char *name)
     return WP_EXIT_USAGE;
 }
 
+static void print_version(FILE *stream, struct argp_state *state)
+{
+    (void)state;
+    fprintf(stream, "wakepath %s\n", wp_version());
+}
+
 static int run_help(const struct command *command, int argc, char **argv)
 {
     char help[] = "--help";
     const struct command *about = argc > 1 ? find(argv[1]) : NULL;
-    if (argc > 1 && !about)
+    if (argc > 1 && !strcmp(argv[1], "--version")) {
+        print_version(stdout, NULL);
+        return WP_EXIT_OK;
+    }
+    bool is_list = argc > 1 && (!strcmp(argv[1], help) || !strcmp(argv[1], "--usage") || !strcmp(argv[1], "-?"));
+    if (argc > 1 && !about && !is_list)
         return refuse(argv[1]);
     if (!about || about == command) {
         list(stdout);
@@ -258,12 +269,6 @@ static int run_help(const struct command *command, int argc, char **argv)
     }
     char *arguments[] = {argv[0], help, NULL};
     return about->run(about, 2, arguments);
-}
-
-static void print_version(FILE *stream, struct argp_state *state)
-{
-    (void)state;
-    fprintf(stream, "wakepath %s\n", wp_version());
 }
 
 static char *help_filter(int key, const char *text, void *input)

@@ -14,7 +14,7 @@ enum { KEY_HOST = 256, KEY_SHARD, KEY_NETNS };
 struct keygen {
     struct wp_key_files files;
     const char *netns; /* borrowed from argv */
-    bool is_this;
+    bool is_this, is_shard;
     uint8_t host[16];
 };
 
@@ -51,7 +51,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         k->netns = argument;
         break;
     case KEY_SHARD:
-        k->files.kind = WP_KEY_OF_SHARD;
+        k->is_shard = true;
         break;
     case 'f':
         k->files.may_replace = true;
@@ -66,6 +66,10 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case ARGP_KEY_END:
         if (!k->files.name)
             argp_error(state, "which NAME?");
+        if (k->is_shard && k->files.kind != WP_KEY_OF_NONE)
+            argp_error(state, "--shard and --host: a key is of one of them");
+        if (k->is_shard)
+            k->files.kind = WP_KEY_OF_SHARD;
         if (k->netns && !k->is_this)
             argp_error(state, "--netns goes with --host this");
         if (k->is_this)

@@ -2,6 +2,7 @@
 #include "cli/fleet/status.h"
 
 #include "cli/fleet/daemon_probe.h"
+#include "cli/base/http_get.h"
 #include "cli/base/installed.h"
 #include "cli/fleet/status_table.h"
 #include "common/json.h"
@@ -37,6 +38,8 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case ARGP_KEY_ARG:
         if (s->count == ADDRESSES)
             argp_error(state, "more than %u addresses", ADDRESSES);
+        if (!wp_http_address_valid(argument))
+            argp_error(state, "'%.100s' is not ADDRESS:PORT", argument);
         s->addresses[s->count++] = argument;
         break;
     default:
@@ -123,6 +126,7 @@ static int print_json(const struct wp_daemon_probe *all, unsigned count, FILE *o
     struct wp_buffer text = {0};
     struct wp_json json = {.out = &text, .style = WP_JSON_PRETTY};
     wp_json_object(&json, NULL);
+    wp_json_number(&json, "schema", 1);
     wp_json_array(&json, "daemons");
     for (unsigned i = 0; i < count; i++)
         put_daemon(&json, &all[i]);
@@ -133,6 +137,18 @@ static int print_json(const struct wp_daemon_probe *all, unsigned count, FILE *o
         fwrite(text.data, 1, text.size, out);
     wp_buffer_fini(&text);
     return rc;
+}
+
+/* Which one is not well, and why. */
+static int refuse_sick(const struct wp_daemon_probe *all, unsigned count, unsigned well, struct wp_error *err)
+{
+    unsigned first = 0;
+    while (all[first].is_well)
+        first++;
+    if (count == 1)
+        return wp_error_set(err, -EIO, "the daemon at %s is not well: %s", all[first].address, all[first].trouble);
+    return wp_error_set(err, -EIO, "%u of %u daemons are not well, the first at %s: %s", count - well, count,
+        all[first].address, all[first].trouble);
 }
 
 int wp_status_run(int argc, char **argv, FILE *out, struct wp_error *err)
@@ -150,18 +166,20 @@ int wp_status_run(int argc, char **argv, FILE *out, struct wp_error *err)
     if (!all)
         return wp_error_set(err, -ENOMEM, "out of memory");
     unsigned count = ask_all(&s, all), well = 0;
-    int rc = 0;
-    if (s.is_json)
-        rc = print_json(all, count, out, err);
-    else if (!count)
-        fprintf(out, "no daemon of Wakepath answers here (%s, %s): is one started, and does its --metrics say so?\n",
-            WP_COLLECTOR_METRICS, WP_AGGREGATOR_METRICS);
+    int rc = s.is_json ? print_json(all, count, out, err) : 0;
     for (unsigned i = 0; i < count; i++) {
         if (!s.is_json)
             wp_status_table(&all[i], out);
         well += all[i].is_well;
-        wp_daemon_probe_fini(&all[i]);
     }
+    if (!rc && !count)
+        rc = wp_error_set(err, -ENOENT,
+            "no daemon of Wakepath answers here (%s, %s): is one started, and does its --metrics say so?",
+            WP_COLLECTOR_METRICS, WP_AGGREGATOR_METRICS);
+    else if (!rc && well < count)
+        rc = refuse_sick(all, count, well, err);
+    for (unsigned i = 0; i < count; i++)
+        wp_daemon_probe_fini(&all[i]);
     free(all);
-    return rc ? rc : count && well == count ? 0 : 1;
+    return rc;
 }

@@ -6,8 +6,8 @@
 
 #include <stdio.h>
 
-/* Parses (usage errors end the program, argp) and prints. 0: all that were asked answer and are well; 1: not all;
- * -errno. */
+/* Parses (usage errors end the program, argp) and prints. 0: all that were asked answer and are well; -errno, with
+ * which one is not. */
 int wp_status_run(int argc, char **argv, FILE *out, struct wp_error *err);
 
 #endif

@@ -6,6 +6,7 @@
 #include "common/utf8.h"
 #include "reporter/display/humanize.h"
 
+#include <limits.h>
 #include <string.h>
 
 #define LEAST_COLUMNS 40u
@@ -32,6 +33,33 @@ static unsigned put_clipped(struct wp_buffer *out, const char *text, unsigned co
     return used;
 }
 
+static size_t step_of(const char *text)
+{
+    uint32_t c;
+    size_t step = wp_utf8_decode(text, WP_UTF8_MOST, &c);
+    return step ? step : 1;
+}
+
+static unsigned count_of(const char *text)
+{
+    unsigned count = 0;
+    for (; *text; text += step_of(text))
+        count++;
+    return count;
+}
+
+/* A place: its function is at the beginning, its line at the end, and both stay. */
+static void put_place(struct wp_buffer *out, const char *text, unsigned columns)
+{
+    unsigned count = count_of(text), tail = columns / 3 * 2;
+    put_clipped(out, text, count > columns ? columns - tail : columns);
+    if (count <= columns)
+        return;
+    for (; count > tail; count--)
+        text += step_of(text);
+    put_clipped(out, text, tail);
+}
+
 static void put_cell(struct wp_buffer *out, const char *text, unsigned columns)
 {
     unsigned used = put_clipped(out, text, columns);
@@ -41,6 +69,11 @@ static void put_cell(struct wp_buffer *out, const char *text, unsigned columns)
 static unsigned least(unsigned a, unsigned b)
 {
     return a < b ? a : b;
+}
+
+static unsigned most(unsigned a, unsigned b)
+{
+    return a > b ? a : b;
 }
 
 /* "12 s", "3 min 20 s", "2 h 05 min": a clock without fractions, which would not be read. */
@@ -72,7 +105,7 @@ static void put_head(struct wp_buffer *out, const struct wp_live_reading *readin
 {
     struct wp_pool pool = {0};
     wp_buffer_puts(out, "wakepath top: ");
-    put_clipped(out, look->title, look->columns / 2);
+    put_clipped(out, look->title, look->columns ? look->columns / 2 : UINT_MAX);
     wp_buffer_printf(out, ", %s", elapsed_text(&pool, look->elapsed_ns));
     if (!reading->count) {
         wp_buffer_puts(out, "; nothing of it was seen yet\n");
@@ -86,35 +119,63 @@ static void put_head(struct wp_buffer *out, const struct wp_live_reading *readin
     wp_pool_fini(&pool);
 }
 
+/* Columns of a table's cells. */
+struct widths {
+    unsigned who, whom, doing, where;
+};
+
+static const char *whom_of(const struct wp_live_wait *row)
+{
+    return strcmp(row->who, row->whom) ? row->whom : "-";
+}
+
+static bool is_shown(const struct wp_live_reading *reading, const struct wp_live_look *look, size_t i)
+{
+    return i < reading->count && i < look->rows && reading->rows[i].since_ns;
+}
+
+/* As wide as what is in them; on a terminal up to a bound, and the place has the rest. */
+static struct widths widths_of(const struct wp_live_reading *reading, const struct wp_live_look *look)
+{
+    struct widths w = {sizeof("who") - 1, sizeof("waits for") - 1, sizeof("which") - 1, UINT_MAX};
+    for (size_t i = 0; is_shown(reading, look, i); i++) {
+        const struct wp_live_wait *row = &reading->rows[i];
+        w.who = most(w.who, count_of(row->who));
+        w.whom = most(w.whom, count_of(whom_of(row)));
+        w.doing = most(w.doing, count_of(row->doing));
+    }
+    if (!look->columns)
+        return w;
+    unsigned left = most(look->columns, LEAST_COLUMNS) - 17; /* share and time, and what parts them */
+    w.who = least(w.who, least(NAME_COLUMNS, left / 4));
+    w.whom = least(w.whom, least(NAME_COLUMNS, left / 4));
+    w.doing = least(w.doing, least(DOING_COLUMNS, left / 3));
+    w.where = left - w.who - w.whom - w.doing - 3;
+    return w;
+}
+
 void wp_live_text_table(struct wp_buffer *out, const struct wp_live_reading *reading, const struct wp_live_look *look)
 {
     struct wp_pool pool = {0};
-    unsigned columns = look->columns > LEAST_COLUMNS ? look->columns : LEAST_COLUMNS;
-    unsigned left = columns - 17; /* share and time, and what parts them */
-    unsigned name = least(NAME_COLUMNS, left / 4), doing = least(DOING_COLUMNS, left / 3);
-    unsigned where = left - 2 * name - doing - 3;
+    struct widths w = widths_of(reading, look);
     put_head(out, reading, look);
     if (reading->count) {
         wp_buffer_printf(out, "%s%6s %9s ", look->has_colour ? "\033[1m" : "", "share", "time");
-        put_cell(out, "who", name);
-        put_cell(out, "waits for", name);
-        put_cell(out, "which", doing);
+        put_cell(out, "who", w.who);
+        put_cell(out, "waits for", w.whom);
+        put_cell(out, "which", w.doing);
         wp_buffer_printf(out, "in%s\n", look->has_colour ? "\033[0m" : "");
     }
-    for (size_t i = 0; i < reading->count && i < look->rows && reading->rows[i].since_ns; i++) {
+    for (size_t i = 0; is_shown(reading, look, i); i++) {
         const struct wp_live_wait *row = &reading->rows[i];
-        bool is_itself = !strcmp(row->who, row->whom);
         const char *share = wp_human_share(&pool, row->since_ns, reading->since_ns);
         const char *time = wp_human_duration(&pool, row->since_ns);
         wp_buffer_printf(out, "%*s%s ", (int)(6 - least(6, (unsigned)strlen(share))), "", share);
-        unsigned shown = 0; /* "µ" is two bytes and one column */
-        for (const char *at = time; *at; at++)
-            shown += (*at & 0xc0) != 0x80;
-        wp_buffer_printf(out, "%*s%s ", (int)(9 - least(9, shown)), "", time);
-        put_cell(out, row->who, name);
-        put_cell(out, is_itself ? "-" : row->whom, name);
-        put_cell(out, row->doing, doing);
-        put_clipped(out, row->where, where);
+        wp_buffer_printf(out, "%*s%s ", (int)(9 - least(9, count_of(time))), "", time); /* "µ" is one column */
+        put_cell(out, row->who, w.who);
+        put_cell(out, whom_of(row), w.whom);
+        put_cell(out, row->doing, w.doing);
+        put_place(out, row->where, w.where);
         wp_buffer_putc(out, '\n');
     }
     wp_pool_fini(&pool);

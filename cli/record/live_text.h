@@ -10,7 +10,7 @@
 struct wp_live_look {
     const char *title;      /* what is watched */
     uint64_t elapsed_ns;    /* since the beginning */
-    unsigned columns, rows; /* of the terminal; rows: of the table at most */
+    unsigned columns, rows; /* of the terminal, 0: a table goes elsewhere and is not cut; rows: of the table at most */
     bool has_colour;
 };
 

@@ -106,7 +106,7 @@ int wp_live_view_tick(struct wp_live_view *view, struct wp_error *err)
         show_line(view, &look);
         return 0;
     }
-    look.columns = 100;
+    look.columns = 0;
     view->shown_ns = view->waits.now.since_ns;
     if (!rc && record->top.is_once && !view->shown_ns) /* the engine has not come that far */
         return 0;

@@ -8,6 +8,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,8 @@
 
 #define STORE_IN_OUT "store"
 #define STORE_UNFINISHED "store.new"
+#define INSIDE 512 /* bytes of a path for what lies in the folder: a release, an aggregate and a page */
+#define BESIDE 6   /* the reporter's ".NAME.lock" */
 
 /* Not inherited: what is recorded may outlive the recording. */
 static const char *const scratch_names[] = {"events", "wakepath-aggregator.log", "wakepath-collector.log",
@@ -54,13 +57,13 @@ static int check_out(const char *out, bool has_own_store, struct wp_error *err)
             strcmp(entry->d_name, STORE_IN_OUT) && strcmp(entry->d_name, STORE_UNFINISHED);
     }
     closedir(dir);
-    snprintf(path, sizeof(path), "%.*s/" STORE_IN_OUT, PATH_MAX - 32, out);
+    snprintf(path, sizeof(path), "%.*s/" STORE_IN_OUT, PATH_MAX - INSIDE, out);
     int rc = is_foreign && !is_ours && !wp_own_store_is_whole(path)
         ? wp_error_set(err, -EEXIST,
               "'%s' holds files that are not a report of Wakepath: give another folder with --out DIR", out)
         : 0;
     for (size_t i = 0; !rc && has_own_store && i < sizeof(stores) / sizeof(stores[0]); i++) {
-        snprintf(path, sizeof(path), "%.*s/%s", PATH_MAX - 32, out, stores[i]);
+        snprintf(path, sizeof(path), "%.*s/%s", PATH_MAX - INSIDE, out, stores[i]);
         rc = wp_own_store_check(path, err);
     }
     return rc;
@@ -115,16 +118,32 @@ static int make_store(struct wp_output_dir *output, struct wp_error *err)
     return rc ? rc : check_writable(output->store, "store", "--store", err);
 }
 
+/* Bytes of the last name of a path. */
+static size_t last_name(const char *path)
+{
+    size_t end = strlen(path), size = 0;
+    while (end && path[end - 1] == '/')
+        end--;
+    while (size < end && path[end - 1 - size] != '/')
+        size++;
+    return size;
+}
+
 static int take_names(struct wp_output_dir *output, const struct wp_output_dir_options *options, struct wp_error *err)
 {
     const char *out = options->out, *store = options->store;
     int written = snprintf(output->out, sizeof(output->out), "%s", out);
     int more = store ? snprintf(output->store, sizeof(output->store), "%s", store)
-                     : snprintf(output->store, sizeof(output->store), "%.*s/" STORE_UNFINISHED, PATH_MAX - 32, out);
+                     : snprintf(output->store, sizeof(output->store), "%.*s/" STORE_UNFINISHED, PATH_MAX - INSIDE, out);
     snprintf(output->release, sizeof(output->release), "%s", options->release);
     output->is_own_store = !store;
-    if (!*out || (store && !*store) || written >= PATH_MAX - 32 || more >= PATH_MAX - 32)
+    if (!*out || (store && !*store))
         return wp_error_set(err, -EINVAL, "--out and --store take the name of a folder");
+    if (written >= PATH_MAX - INSIDE || more >= PATH_MAX - INSIDE)
+        return wp_error_set(err, -ENAMETOOLONG, "--out and --store take the path of a folder, of at most %d bytes",
+            PATH_MAX - INSIDE - 1);
+    if (last_name(out) > NAME_MAX - BESIDE)
+        return wp_error_set(err, -ENAMETOOLONG, "--out takes a folder's name of at most %d bytes", NAME_MAX - BESIDE);
     return 0;
 }
 
@@ -179,7 +198,7 @@ int wp_output_dir_keep_store(struct wp_output_dir *output, struct wp_error *err)
     wp_earlier_report_claim(output->out);
     if (!output->is_own_store)
         return 0;
-    snprintf(kept, sizeof(kept), "%.*s/" STORE_IN_OUT, PATH_MAX - 32, output->out);
+    snprintf(kept, sizeof(kept), "%.*s/" STORE_IN_OUT, PATH_MAX - INSIDE, output->out);
     int rc = wp_own_store_seal(output->store, output->release, err);
     if (rc)
         return rc;

@@ -15,6 +15,7 @@
 #include "cli/view/busiest.h"
 #include "common/clock.h"
 #include "common/path.h"
+#include "common/standard_output.h"
 #include "common/version.h"
 #include "reporter/display/page_id.h"
 
@@ -33,6 +34,7 @@
 #define FOLLOW_LIMIT SECOND /* for the end of the aggregator that a collector says to be gone */
 #define REPORT_LIMIT (1800 * SECOND)
 #define GIT_LIMIT_MS 5000
+#define OPENER_MS 500
 /* Pages of the busiest processes: what is not made by then is made by wakepath view. */
 #define OWN_LIMIT (10 * SECOND)
 #define OWN_CAPTURE_LIMIT ((off_t)64 << 20)
@@ -58,6 +60,7 @@ struct recording {
     enum stage stage;
     mode_t file_mask;        /* the caller's, for CMD */
     uint64_t interrupted_ns; /* the last interruption; 0 none */
+    uint64_t watched_ns;     /* how long, where there is no command */
     int gave_up;             /* the signal that made us give up */
     bool is_over;            /* without a command: the user ended it, or the process that was attached to */
     int process_fd;          /* of that process; -1: none */
@@ -218,8 +221,8 @@ static uint64_t next_deadline(const struct recording *recording, uint64_t deadli
 /* Until CMD has ended, or for the duration. A part that dies meanwhile does not touch CMD: it shows afterwards. */
 static int record(struct recording *recording, struct wp_error *err)
 {
-    uint64_t limit = recording->options->duration_ns;
-    uint64_t deadline = limit ? wp_supervisor_now() + limit : 0;
+    uint64_t limit = recording->options->duration_ns, begin = wp_supervisor_now();
+    uint64_t deadline = limit ? begin + limit : 0;
     recording->stage = STAGE_RECORDING;
     print_progress(recording,
         recording->options->command   ? "recording"
@@ -253,6 +256,7 @@ static int record(struct recording *recording, struct wp_error *err)
         if (!rc && wake.kind == WP_WAKE_CHILD && !recording->options->command)
             break;
     }
+    recording->watched_ns = recording->options->command ? 0 : wp_supervisor_now() - begin;
     return rc;
 }
 
@@ -371,12 +375,15 @@ static int print_summary(const struct recording *recording, FILE *print, struct 
     struct wp_buffer text = {0};
     find_page(recording, "summary.json", summary);
     find_page(recording, "index.html", page);
+    const struct wp_record_summary_look look = {whole_page(page, whole), recording->watched_ns};
     int rc = recording->options->is_json ? wp_file_read(summary, 64u << 20, &text, err)
-                                         : wp_record_summary_make(&text, summary, whole_page(page, whole), err);
+                                         : wp_record_summary_make(&text, summary, &look, err);
     FILE *out = recording->options->is_json ? print : recording->say;
     if (!rc && (recording->options->is_json || !recording->options->is_quiet))
-        if (fwrite(text.data, 1, text.size, out) != text.size || fflush(out))
+        if (fwrite(text.data, 1, text.size, out) != text.size || fflush(out)) {
             rc = wp_error_errno(err, -errno, "cannot write the summary");
+            wp_standard_output_drop(out); /* it is told once */
+        }
     if (!rc && !recording->options->is_json && !recording->options->is_quiet && recording->capture_size)
         fprintf(out, "  pages of any process: wakepath view %s (of its events, %.1f MB)\n", recording->output.out,
             (double)recording->capture_size / 1e6);
@@ -387,7 +394,8 @@ static int print_summary(const struct recording *recording, FILE *print, struct 
         fprintf(out, "  the report before it is replaced: no recording kept what is in %s\n", earlier->path);
     if (!rc && recording->options->is_opened) {
         struct wp_error reason = {0};
-        if (wp_open_page(whole_page(page, whole), &reason))
+        pid_t opener;
+        if (wp_open_page(whole_page(page, whole), &opener, &reason) || wp_open_page_failed(&opener, OPENER_MS, &reason))
             fprintf(recording->say, "wakepath: %s\n", reason.text);
     }
     if (!rc && !recording->options->command) /* else the status is the command's */

@@ -139,7 +139,7 @@ static void put_unsampled(struct wp_buffer *out, struct json_object *root)
 static void put_base(struct wp_buffer *out, const char *base)
 {
     static const char *const words[][2] = {{"progress", "progress of the main thread"},
-        {"busy", "all threads, idle workers aside"}, {"threads", "all threads"}};
+        {"busy", "summed over all threads but idle workers"}, {"threads", "summed over all threads"}};
     wp_buffer_puts(out, " total");
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
         if (!strcmp(base, words[i][0]))
@@ -165,17 +165,27 @@ static void put_beside(struct wp_buffer *out, struct json_object *root)
 }
 
 /* The line's rest. What was lost comes before what is known of the rest, for a share of that alone says nothing. */
-static void put_figures(struct wp_buffer *out, struct json_object *root, uint64_t dropped, uint64_t seen)
+static void put_figures(struct wp_buffer *out, struct json_object *root, const struct wp_record_summary_look *look,
+    uint64_t dropped, uint64_t seen)
 {
-    uint64_t total = number_of(root, "total_ns");
+    uint64_t total = number_of(root, "total_ns"), wall = number_of(root, "wall_ns");
+    const char *base = text_of(root, "base");
     if (!total) {
         wp_buffer_puts(out, ": nothing was recorded\n");
     } else {
         wp_buffer_puts(out, ": ");
-        put_duration(out, number_of(root, "wall_ns"));
-        wp_buffer_puts(out, " wall, ");
-        put_duration(out, total);
-        put_base(out, text_of(root, "base"));
+        put_duration(out, wall);
+        wp_buffer_puts(out, " wall");
+        if (wall < look->watched_ns / 10 * 9) { /* from the first to the last that it did */
+            wp_buffer_puts(out, " of ");
+            put_duration(out, look->watched_ns);
+            wp_buffer_puts(out, " recorded");
+        }
+        if (wall != total || strcmp(base, "threads") != 0) { /* else there is one thread, and nothing to sum */
+            wp_buffer_puts(out, ", ");
+            put_duration(out, total);
+            put_base(out, base);
+        }
         wp_buffer_printf(out, ", %.1f %% %s\n", double_of(root, "accounted_percent"),
             dropped ? "of what was told is accounted for" : "accounted for");
     }
@@ -189,7 +199,7 @@ static void put_figures(struct wp_buffer *out, struct json_object *root, uint64_
     wp_buffer_puts(out, " of the time is uncertain, and what is said below may be incomplete\n");
 }
 
-static void put_all(struct wp_buffer *out, struct json_object *root, const char *page)
+static void put_all(struct wp_buffer *out, struct json_object *root, const struct wp_record_summary_look *look)
 {
     struct json_object *events, *recording;
     uint64_t total = number_of(root, "total_ns"), dropped = 0, seen = 0;
@@ -202,7 +212,7 @@ static void put_all(struct wp_buffer *out, struct json_object *root, const char 
         dropped = number_of(events, "dropped");
         seen = number_of(events, "total");
     }
-    put_figures(out, root, dropped, seen);
+    put_figures(out, root, look, dropped, seen);
     if (!put_explanations(out, root) && total)
         put_categories(out, root, total);
     put_beside(out, root);
@@ -214,7 +224,7 @@ static void put_all(struct wp_buffer *out, struct json_object *root, const char 
     if (!total)
         return;
     wp_buffer_puts(out, "  page: ");
-    put_clean(out, page);
+    put_clean(out, look->page);
     wp_buffer_putc(out, '\n');
 }
 
@@ -232,7 +242,8 @@ int wp_record_summary_check(const char *summary_path, struct wp_error *err)
     return rc;
 }
 
-int wp_record_summary_make(struct wp_buffer *out, const char *summary_path, const char *page, struct wp_error *err)
+int wp_record_summary_make(
+    struct wp_buffer *out, const char *summary_path, const struct wp_record_summary_look *look, struct wp_error *err)
 {
     struct wp_buffer text = {0};
     struct json_object *root = NULL;
@@ -243,7 +254,7 @@ int wp_record_summary_make(struct wp_buffer *out, const char *summary_path, cons
             rc = wp_error_set(err, -EBADMSG, "'%s' is not a summary", summary_path);
     }
     if (!rc) {
-        put_all(out, root, page);
+        put_all(out, root, look);
         rc = out->failed ? wp_error_set(err, -ENOMEM, "out of memory for the summary") : 0;
     }
     json_object_put(root);

@@ -5,9 +5,15 @@
 #include "common/buffer.h"
 #include "common/error.h"
 
-/* Appends the lines: wall, total, percent accounted, drops if any, the five biggest explanations, where `page` is.
+struct wp_record_summary_look {
+    const char *page;    /* where it is; borrowed */
+    uint64_t watched_ns; /* how long was recorded what ran already; 0: a command, from its begin to its end */
+};
+
+/* Appends the lines: wall, total, percent accounted, drops if any, the five biggest explanations, where the page is.
  * Names in it come from outside: control characters are replaced, so that a process cannot write to the terminal. */
-int wp_record_summary_make(struct wp_buffer *out, const char *summary_path, const char *page, struct wp_error *err);
+int wp_record_summary_make(
+    struct wp_buffer *out, const char *summary_path, const struct wp_record_summary_look *look, struct wp_error *err);
 /* -ENOENT: the summary has no time at all; err says so. */
 int wp_record_summary_check(const char *summary_path, struct wp_error *err);
 

@@ -36,6 +36,8 @@ enum { KEY_OPEN = 256 };
 #define AGGREGATES 16u
 #define LOG_BYTES (16u << 20)
 #define IDLE_MS 5000u /* connections that say nothing are looked at */
+#define OPENS_NS (5 * WP_NS_PER_S)
+#define OPENER_NS (100 * WP_NS_PER_MS)
 
 struct view {
     const char *what, *release; /* borrowed from argv; release NULL: as the capture says */
@@ -54,6 +56,8 @@ struct view {
     struct wp_child child; /* that makes the pages */
     struct wp_view_jobs jobs;
     struct wp_view_server *server;
+    pid_t opener;      /* that opens the page, 0: has ended */
+    uint64_t opens_ns; /* until when its end is looked for: its own failure, not the browser's end hours later */
 };
 
 /* --- the command line --- */
@@ -317,12 +321,25 @@ static int prepare(struct view *view, struct wp_error *err)
 
 /* --- serving --- */
 
+/* Whether the page's opener is still to be looked after; says when it has failed. */
+static bool is_opening(struct view *view, uint64_t now_ns)
+{
+    struct wp_error reason = {0};
+    if (!view->opener || now_ns >= view->opens_ns)
+        return false;
+    if (wp_open_page_failed(&view->opener, 0, &reason))
+        fprintf(stderr, "wakepath: %s\n", reason.text);
+    return view->opener;
+}
+
 static int serve(struct view *view, struct wp_error *err)
 {
     for (;;) {
         struct wp_wake wake;
         uint64_t now = wp_supervisor_now(), next = wp_view_jobs_round(&view->jobs, now);
         uint64_t due = now + (uint64_t)wp_view_server_due_ms(view->server, IDLE_MS) * WP_NS_PER_MS;
+        if (is_opening(view, now) && due > now + OPENER_NS)
+            due = now + OPENER_NS;
         int rc = wp_supervisor_wait(
             &view->supervisor, wp_view_server_fd(view->server), next && next < due ? next : due, &wake, err);
         if (rc || wake.kind == WP_WAKE_SIGNAL)
@@ -335,7 +352,7 @@ static int serve(struct view *view, struct wp_error *err)
 }
 
 /* By a page that leads there and that we alone may read: everybody sees the arguments of the browser's process. */
-static int open_address(const struct view *view, const char *address, struct wp_error *err)
+static int open_address(struct view *view, const char *address, struct wp_error *err)
 {
     char path[PATH_MAX];
     if (!join(path, view->scratch.path, LEADING_PAGE))
@@ -351,7 +368,7 @@ static int open_address(const struct view *view, const char *address, struct wp_
     int rc = size < 0 ? wp_error_errno(err, -errno, "cannot write '%s'", path) : 0;
     if (fd >= 0)
         close(fd);
-    return rc ? rc : wp_open_page(path, err);
+    return rc ? rc : wp_open_page(path, &view->opener, err);
 }
 
 static int open_server(struct view *view, FILE *out, struct wp_error *err)
@@ -375,6 +392,7 @@ static int open_server(struct view *view, FILE *out, struct wp_error *err)
     struct wp_error reason = {0};
     if (view->is_opened && open_address(view, wp_view_server_address(view->server), &reason))
         fprintf(stderr, "wakepath: %s\n", reason.text);
+    view->opens_ns = wp_supervisor_now() + OPENS_NS;
     rc = serve(view, err);
     wp_view_server_close(view->server);
     return rc;

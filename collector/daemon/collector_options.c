@@ -95,7 +95,8 @@ static const struct argp_option option_table[] = {
         0},
     {"interpreters", KEY_INTERPRETERS, "WHICH", 0,
         "auto: stacks have the functions and lines of interpreted languages (CPython 3.9 to 3.13, "
-        "CRuby 3.1, PHP 8.2, Perl 5.36, HotSpot 17); none: only those of the interpreter (default auto)",
+        "CRuby 3.1, PHP 8.2, Perl 5.36, HotSpot 17, Node.js 18, 20, 22 and 24); none: only those of the interpreter "
+        "(default auto)",
         0},
     {"debuginfod", KEY_DEBUGINFOD, "URLS", 0,
         "ask these debuginfod(8) servers, separated by blanks, for debug files; build ids then leave the host; or none "

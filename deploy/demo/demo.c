@@ -159,7 +159,8 @@ static void one_round(unsigned round, int store, int to_filter, int from_filter,
 
 static int usage(const char *option)
 {
-    bool is_asked = !strcmp(option, "--help") || !strcmp(option, "-h") || !strcmp(option, "-?");
+    bool is_asked =
+        !strcmp(option, "--help") || !strcmp(option, "--usage") || !strcmp(option, "-h") || !strcmp(option, "-?");
     if (!is_asked)
         fprintf(stderr, "wakepath-demo: %s%s\n", *option ? "unknown option " : "one folder at most", option);
     fprintf(is_asked ? stdout : stderr,
@@ -174,6 +175,8 @@ int main(int argc, char **argv)
 {
     static uint8_t block[BLOCK];
     int to_filter, from_filter;
+    if (argc > 1 && !strcmp(argv[1], "--version"))
+        return puts("wakepath-demo " WP_VERSION) < 0;
     if (argc > 1 && *argv[1] == '-')
         return usage(argv[1]);
     if (argc > 2)

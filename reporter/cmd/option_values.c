@@ -21,6 +21,12 @@ uint64_t wp_option_time(const struct argp_state *state, const char *text)
     return seconds;
 }
 
+void wp_option_times_end(const struct argp_state *state, uint64_t since_s, uint64_t until_s)
+{
+    if (until_s && since_s >= until_s)
+        argp_error(state, "--since is not before --until: no time is between them");
+}
+
 const char *wp_option_aggregate(const struct argp_state *state, const char *text)
 {
     if (!wp_aggregate_valid(text))

@@ -13,6 +13,8 @@ struct wp_contour;
 
 /* Seconds since the epoch, as --since takes them. */
 uint64_t wp_option_time(const struct argp_state *state, const char *text);
+/* At the end of the options: --since before --until, 0: not given. */
+void wp_option_times_end(const struct argp_state *state, uint64_t since_s, uint64_t until_s);
 /* The name of an aggregate. */
 const char *wp_option_aggregate(const struct argp_state *state, const char *text);
 /* 0 to `limit`; `what`: "number of rows". */

@@ -137,6 +137,7 @@ static bool has_order(const struct wp_query_options *query)
 static void check_whole(struct argp_state *state, const struct wp_query_options *query)
 {
     const struct wp_group_order *order = &query->order;
+    wp_option_times_end(state, query->selection.since_s, query->selection.until_s);
     bool is_of_categories = query->format >= WP_QUERY_CATEGORIES, is_of_pieces = order->measure == WP_ORDER_PIECES;
     if (query->wants_findings && (query->is_filtered || query->of_detached || has_order(query) || query->contour.count))
         argp_error(state, "--findings are of all that was recorded: no filter but --hosts, --since and --until fits");

@@ -209,9 +209,11 @@ static int put_all(struct log *log, struct wp_error *err)
 {
     size_t most = log->options->most ? log->options->most : SIZE_MAX;
     int rc = 0;
-    if (log->options->is_json)
-        wp_json_array(&log->json, NULL);
-    else if (!log->order.count) /* a person may have named another folder */
+    if (log->options->is_json) {
+        wp_json_object(&log->json, NULL);
+        wp_json_number(&log->json, "schema", 1);
+        wp_json_array(&log->json, "releases");
+    } else if (!log->order.count) /* a person may have named another folder */
         return wp_error_set(err, -ENOENT,
             log->options->store_count > 1 ? "store %s and those behind it have no release" : "store %s has no release",
             log->options->stores[0]);
@@ -219,6 +221,7 @@ static int put_all(struct log *log, struct wp_error *err)
         rc = put_release(log, &log->order.rows[i], err);
     if (!log->options->is_json)
         return !rc && log->out->failed ? wp_error_set(err, -ENOMEM, "out of memory for the log") : rc;
+    wp_json_end(&log->json);
     wp_json_end(&log->json);
     return rc ? rc : wp_json_finish(&log->json, "the log", err);
 }

@@ -292,6 +292,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         argp_error(state, "unexpected argument '%s'", arg);
         break;
     case ARGP_KEY_END:
+        wp_option_times_end(state, options->selection.since_s, options->selection.until_s);
         check(state, options);
         break;
     default:

@@ -11,6 +11,8 @@
 #include <string.h>
 #include <time.h>
 
+#define LEAST_SECONDS 100000000u /* of March 1973: a smaller number is a year, or a day without its dashes */
+
 int wp_time_parse(const char *text, uint64_t *seconds)
 {
     static const char *const formats[] = {
@@ -19,6 +21,8 @@ int wp_time_parse(const char *text, uint64_t *seconds)
     errno = 0;
     unsigned long long number = strtoull(text, &end, 10);
     if (*text >= '0' && *text <= '9' && !*end && !errno) {
+        if (number && number < LEAST_SECONDS)
+            return -EINVAL;
         *seconds = number;
         return 0;
     }
@@ -57,6 +61,8 @@ static int parse_times(struct wp_operand_spec *spec, const char *text, struct wp
     memcpy(until, dots + 2, strlen(dots + 2) + 1);
     if ((*since && wp_time_parse(since, &spec->since_s)) || (*until && wp_time_parse(until, &spec->until_s)))
         return wp_error_set(err, -EINVAL, "'%.100s' has no time as in 2026-11-20T22:14", text);
+    if (spec->until_s && spec->since_s >= spec->until_s)
+        return wp_error_set(err, -EINVAL, "'%.100s' ends before it begins", text);
     return 0;
 }
 

@@ -24,7 +24,8 @@ struct wp_operand_spec {
 int wp_operand_parse(struct wp_operand_spec *spec, const char *text, struct wp_error *err);
 /* Hosts as --hosts takes them, borrowed. -EINVAL: none are named. */
 int wp_hosts_parse(const char *text, const char **hosts);
-/* Seconds since the epoch from text as --since takes it. -EINVAL. */
+/* Seconds since the epoch from text as --since takes it: a date, or their number (0, or from March 1973 on). -EINVAL.
+ */
 int wp_time_parse(const char *text, uint64_t *seconds);
 
 #endif

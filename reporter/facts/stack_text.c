@@ -80,15 +80,22 @@ const char *wp_stack_host(struct wp_pool *pool, const char *name)
     return end ? wp_pool_clip(pool, end + 2, HOST_BYTES) : NULL;
 }
 
+/* Clipped, without blanks at its end: the kernel's cut of 15 bytes may leave one ("process reaper "). */
+static const char *comm_text(struct wp_pool *pool, const char *text, size_t size)
+{
+    while (size > 1 && text[size - 1] == ' ')
+        size--;
+    return wp_pool_clip(pool, wp_pool_printf(pool, "%.*s", (int)size, text), 40);
+}
+
 const char *wp_stack_plain_process(struct wp_pool *pool, const char *name)
 {
     size_t size = strlen(name);
     const char *host = end_of_named(name);
     if (size > 2 && name[0] == '[' && name[size - 1] == ']')
-        return wp_pool_clip(pool, wp_pool_printf(pool, "%.*s", (int)(size - 2), name + 1), 40);
+        return comm_text(pool, name + 1, size - 2);
     if (host)
-        return wp_pool_printf(pool, "%s on %s",
-            wp_pool_clip(pool, wp_pool_printf(pool, "%.*s", (int)(host - name - 1), name + 1), 40),
+        return wp_pool_printf(pool, "%s on %s", comm_text(pool, name + 1, (size_t)(host - name - 1)),
             wp_pool_clip(pool, host + 2, HOST_BYTES));
     return wp_pool_clip(pool, name, 40);
 }

@@ -100,6 +100,43 @@ const char *wp_cause_due(const struct wp_causes *causes, struct wp_facts *facts,
     return colon ? wp_pool_printf(&facts->pool, "%.*s %s", (int)(colon - name), name, colon + 1) : NULL;
 }
 
+/* Frame of the block operation that the node is, or stands on, in its layer; 0 none. */
+static uint32_t block_frame(const struct wp_facts *facts, uint32_t node)
+{
+    for (; node; node = facts->flame.nodes[node].parent) {
+        uint32_t frame = facts->flame.nodes[node].frame, style = wp_facts_frame_style(facts, frame);
+        if (style == WP_STYLE_IO && !strncmp(wp_facts_frame_name(facts, frame), "io:", 3) &&
+            strstr(wp_facts_frame_name(facts, frame), " /"))
+            return frame;
+        if (style == WP_STYLE_SLEEP)
+            break;
+    }
+    return 0;
+}
+
+const char *wp_cause_file(const struct wp_causes *causes, struct wp_facts *facts, uint32_t row)
+{
+    const struct wp_flame *flame = &facts->flame;
+    const struct wp_cause_fact *cause = &causes->rows[row];
+    const char *sleep = wp_facts_frame_name(facts, flame->nodes[cause->sleep].frame);
+    uint32_t frames, most = 0;
+    if (cause->kind != WP_CAUSE_KIND_DISK || strcmp(sleep, "sleep:fault file") != 0)
+        return NULL;
+    wp_report_frames(facts->report, &frames);
+    uint64_t *sums = calloc(frames + 1u, sizeof(*sums));
+    facts->pool.failed |= !sums;
+    for (uint32_t i = 0; sums && i < flame->cell_count; i++) {
+        uint32_t frame = causes->cell_cause[i] == row + 1 ? block_frame(facts, flame->cells[i].node) : 0;
+        if (!frame || frame >= frames)
+            continue;
+        sums[frame] += flame->cells[i].ns;
+        most = !most || sums[frame] > sums[most] ? frame : most;
+    }
+    bool is_known = sums && most && sums[most] >= cause->ns / 2;
+    free(sums);
+    return is_known ? wp_pool_text(&facts->pool, strstr(wp_facts_frame_name(facts, most), " /") + 1) : NULL;
+}
+
 /* --- threads, of a trace --- */
 
 /* Of a node of the trace: what the outermost layer up to it holds. */

@@ -26,5 +26,8 @@ const char *wp_cause_peer(const struct wp_facts *facts, uint32_t sleep);
 /* Of calls that timed out and do not say themselves for what: who had not answered in half of their time or more,
  * "tcp 10.0.0.7:5432" in the facts' pool; NULL: it is not known. */
 const char *wp_cause_due(const struct wp_causes *causes, struct wp_facts *facts, uint32_t row);
+/* Of faults on pages of files: the file that half of their time or more reads, in the facts' pool; NULL: it is not
+ * known, or is no such cause. */
+const char *wp_cause_file(const struct wp_causes *causes, struct wp_facts *facts, uint32_t row);
 
 #endif

@@ -111,6 +111,23 @@ static uint32_t waiting_for_thread(const struct text *t, const struct wp_cause_f
                                                                                                                : 0;
 }
 
+/* "web waits for a lock in `note` (log.py:8) until another of its threads releases it; that one": who waits for the
+ * thread that waits at that place. */
+static const char *outer_text(const struct text *t, const struct wp_cause_fact *cause, uint32_t waiting)
+{
+    uint32_t outer = waiting ? wp_cause_waiting_outer(t->causes, t->facts, cause->base, waiting) : 0, layer = waiting;
+    const char *who = process_text(t, cause->base), *lock;
+    if (!outer)
+        return who;
+    while (style_at(t, layer) != WP_STYLE_PROCESS)
+        layer = parent_of(t, layer);
+    const char *whom = is_thread(t, layer) ? process_text(t, layer) : "another of its threads";
+    return wp_cause_is_lock(t->facts, outer, &lock) || wp_cause_lock_call(t->facts, outer) == WP_LOCK_CALL_INTERPRETER
+        ? wp_pool_printf(
+              t->pool, "%s waits for a lock%s until %s releases it; that one", who, location_text(t, outer), whom)
+        : wp_pool_printf(t->pool, "%s waits%s for %s; that one", who, location_text(t, outer), whom);
+}
+
 /* "make", or "make waits in `build` (run.c:8) for cc1, which". */
 static const char *who_text(const struct text *t, const struct wp_cause_fact *cause)
 {
@@ -119,7 +136,7 @@ static const char *who_text(const struct text *t, const struct wp_cause_fact *ca
     uint32_t waiting = is_own ? waiting_for_thread(t, cause) : wp_cause_waiting(t->causes, t->facts, t->of->row, &ns);
     if (is_own && !waiting)
         return cause->has_threads ? of_threads(t, cause->base) : process_text(t, cause->base);
-    return wp_pool_printf(t->pool, "%s waits%s for %s, which", process_text(t, cause->base),
+    return wp_pool_printf(t->pool, "%s waits%s for %s, which", outer_text(t, cause, is_own ? 0 : waiting),
         waiting ? location_text(t, waiting) : "", other_text(t, cause));
 }
 
@@ -480,6 +497,9 @@ static const char *other_sentence(const struct text *t, const struct wp_cause_fa
     const char *what, *call = call_text(t, cause->sleep, &what), *peer = peer_text(t, cause);
     if (peer)
         what = peer;
+    const char *file = wp_cause_file(t->causes, t->facts, t->of->row);
+    if (file)
+        call = wp_pool_printf(t->pool, "pages of %s that were not in memory", wp_pool_clip(t->pool, file, NAME_BYTES));
     const char *place = place_text(t), *due = wp_cause_due(t->causes, t->facts, t->of->row);
     if (due) {
         words = wp_pool_printf(t->pool, "until a timeout, unanswered by %s", wp_pool_clip(t->pool, due, NAME_BYTES));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/findings/cause_waiting.h"
 
+#include "reporter/findings/callers.h"
 #include "reporter/findings/cause_lock.h"
 #include "storage/report/report_read.h"
 
@@ -42,27 +43,61 @@ static uint32_t waiting_at(const struct wp_causes *causes, const struct wp_facts
     return in_library;
 }
 
+/* Of all cells of a cause: the time of the functions that are waited in. */
+struct waiting {
+    uint64_t *ns;      /* by frame */
+    uint32_t *largest; /* by frame: cell + 1 */
+    uint32_t frames, best;
+};
+
+static void add_cell(struct waiting *w, const struct wp_flame *flame, uint32_t frame, uint32_t cell)
+{
+    w->ns[frame] += flame->cells[cell].ns;
+    if (!w->largest[frame] || flame->cells[cell].ns > flame->cells[w->largest[frame] - 1].ns)
+        w->largest[frame] = cell + 1;
+    if (w->best == w->frames || w->ns[frame] > w->ns[w->best])
+        w->best = frame;
+}
+
 uint32_t wp_cause_waiting(const struct wp_causes *causes, struct wp_facts *facts, uint32_t row, uint64_t *ns)
 {
     const struct wp_flame *flame = &facts->flame;
-    uint32_t frames, best = 0;
-    wp_report_frames(facts->report, &frames);
-    uint64_t *sums = calloc(frames + 1u, sizeof(*sums)), most = 0;
-    facts->pool.failed |= !sums;
-    for (uint32_t i = 0; sums && i < flame->cell_count; i++) {
-        uint32_t at = causes->cell_cause[i] == row + 1
-            ? waiting_at(causes, facts, causes->rows[row].base, causes->cell_sleep[i])
-            : 0;
-        uint32_t frame = at ? flame->nodes[causes->locations[at]].frame : frames;
-        if (frame >= frames)
-            continue;
-        sums[frame] += flame->cells[i].ns;
-        if (sums[frame] > most) {
-            most = sums[frame];
-            best = at;
-        }
+    struct waiting w = {0};
+    wp_report_frames(facts->report, &w.frames);
+    w.best = w.frames;
+    w.ns = calloc(w.frames + 1u, sizeof(*w.ns));
+    w.largest = calloc(w.frames + 1u, sizeof(*w.largest));
+    facts->pool.failed |= !w.ns || !w.largest;
+    uint32_t base = causes->rows[row].base, found = 0;
+    for (uint32_t i = 0; !facts->pool.failed && i < flame->cell_count; i++) {
+        uint32_t at = causes->cell_cause[i] == row + 1 ? waiting_at(causes, facts, base, causes->cell_sleep[i]) : 0;
+        uint32_t frame = at ? flame->nodes[causes->locations[at]].frame : w.frames;
+        if (frame < w.frames)
+            add_cell(&w, flame, frame, i);
     }
-    free(sums);
-    *ns = most;
-    return best;
+    *ns = 0;
+    if (!facts->pool.failed && w.best < w.frames) {
+        *ns = w.ns[w.best];
+        found = waiting_at(causes, facts, base, causes->cell_sleep[w.largest[w.best] - 1]);
+    }
+    free(w.ns);
+    free(w.largest);
+    return found;
+}
+
+uint32_t wp_cause_waiting_outer(
+    const struct wp_causes *causes, const struct wp_facts *facts, uint32_t base, uint32_t waiting)
+{
+    const struct wp_flame_node *nodes = facts->flame.nodes;
+    uint32_t layer = process_of(facts, waiting), inner = causes->locations[waiting], outer = 0;
+    if (causes->is_asked[layer])
+        return 0;
+    for (uint32_t at = sleep_below(facts, layer); at; at = sleep_below(facts, process_of(facts, at))) {
+        uint32_t place = causes->locations[at];
+        struct wp_cause_fact own = {.base = base, .process = process_of(facts, at)};
+        if (place && wp_cause_is_own(facts, &own) && wp_cause_is_own_function(facts, place))
+            outer = at;
+    }
+    uint32_t frame = outer ? nodes[causes->locations[outer]].frame : 0;
+    return outer && frame != nodes[inner].frame && !wp_caller_is_entry(wp_facts_frame_name(facts, frame)) ? outer : 0;
 }

@@ -43,6 +43,8 @@ struct on_stack {
     uint32_t below_role;
     uint32_t token;  /* ... if it reads what a thread of the same process writes into a pipe */
     bool has_own;    /* its layer has a function of the program */
+    bool is_main;    /* its layer is a main thread's, by where all of them begin, */
+    bool below_main; /* ... and so is the layer that it stands on */
     bool is_worker;  /* its layer is a kernel thread's, which works for the sleep below */
     bool is_runtime; /* its layer's thread works for its runtime alone, which does not stop it */
     bool is_monitor; /* ... and naps between two looks at it */
@@ -155,15 +157,27 @@ static void look_process(struct on_stack *at, const struct wp_facts *facts, uint
     at->below = is_other ? 0 : at->sleep;
     at->below_role = at->role;
     at->role = at->sleep = at->stopper = 0;
-    at->has_own = false;
+    at->below_main = at->is_main;
+    at->has_own = at->is_main = false;
     at->garbage = wp_garbage_is_thread(facts, node) ? node : 0;
     at->collects = at->collects || at->garbage;
     at->is_runtime = at->garbage || wp_pause_is_thread(facts, node);
     at->is_monitor = false;
 }
 
+/* A process has one main thread: one that waits for another is of another process, whatever that one is called. */
+static void look_main(struct on_stack *at, const struct wp_facts *facts, uint32_t node)
+{
+    at->is_main = at->is_main || !strcmp(name_at(facts, node), "_start");
+    if (!at->is_main || !at->below_main)
+        return;
+    at->asked = at->asked ? at->asked : at->process;
+    at->below = 0;
+}
+
 static void look_function(struct on_stack *at, const struct wp_facts *facts, uint32_t node)
 {
+    look_main(at, facts, node);
     bool is_collector = wp_garbage_is_function(facts, node), is_own = wp_cause_is_own_function(facts, node);
     if (!at->garbage && is_collector)
         at->garbage = node;

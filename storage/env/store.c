@@ -183,6 +183,15 @@ int wp_store_open_shard(struct wp_store **store, const char *root, const char *s
     return rc;
 }
 
+void wp_store_remove_unused(const char *root, const char *shard)
+{
+    char lock[PATH_MAX];
+    if ((size_t)snprintf(lock, sizeof(lock), "%s/~shard.%s.lock", root, shard) >= sizeof(lock))
+        return;
+    unlink(lock);
+    rmdir(root);
+}
+
 int wp_store_upkeep(struct wp_store *store, struct wp_error *err)
 {
     char what[400];

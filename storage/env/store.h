@@ -28,6 +28,9 @@ void wp_store_close(struct wp_store *store);
 int wp_store_claim_shard(struct wp_store *store, const char *shard, struct wp_error *err);
 /* wp_store_open that creates, and claims; what an aggregator opens with. */
 int wp_store_open_shard(struct wp_store **store, const char *root, const char *shard, struct wp_error *err);
+/* Removes the folder of a store in which nothing is but the lock of that shard, whose handle is closed; one with more
+ * in it stays. For who has made it and cannot go on. */
+void wp_store_remove_unused(const char *root, const char *shard);
 /* Before a handle prunes, merges, repairs or otherwise rewrites what others wrote: one at a time in a root, until the
  * handle is closed. Removes what a killed one has left. -EBUSY. */
 int wp_store_upkeep(struct wp_store *store, struct wp_error *err);

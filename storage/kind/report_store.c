@@ -100,8 +100,8 @@ int wp_txn_list(
     rc = keys_of(txn, aggregate, "", &any, &any_count, err);
     wp_strings_free(any, any_count);
     if (!rc && !any_count)
-        rc = wp_error_set(
-            err, -ENOENT, "release '%s' of '%s' has no aggregate '%s'", txn->env->release, txn->store->root, aggregate);
+        rc = wp_error_set(err, -ENOENT, "release '%s' of '%s' has no aggregate '%.*s'", txn->env->release,
+            txn->store->root, (int)wp_bucket_base(aggregate), aggregate);
     return rc;
 }
 
@@ -194,14 +194,15 @@ static int merge_meant(struct wp_txn *txn, const struct wp_selection *selection,
     return rc;
 }
 
-/* With what was asked for. */
+/* With what was asked for; a bucket's digest is nothing that its reader knows. */
 static int refuse_none(const struct wp_txn *txn, const char *aggregate, const char *what,
     const struct wp_selection *selection, struct wp_error *err)
 {
     const char *hosts = selection ? selection->hosts : NULL;
     bool has_time = selection && (selection->since_s || selection->until_s);
-    return wp_error_set(err, -ENOENT, "aggregate '%s' of release '%s' has no %s%s%.250s%s", aggregate,
-        txn->env->release, what, hosts ? " of hosts " : "", hosts ? hosts : "", has_time ? " in that time" : "");
+    return wp_error_set(err, -ENOENT, "aggregate '%.*s' of release '%s' has no %s%s%.250s%s",
+        (int)wp_bucket_base(aggregate), aggregate, txn->env->release, what, hosts ? " of hosts " : "",
+        hosts ? hosts : "", has_time ? " in that time" : "");
 }
 
 int wp_txn_read_report(struct wp_txn *txn, const char *aggregate, const struct wp_selection *selection,

@@ -85,20 +85,27 @@ static int dump_json(struct wp_tool *tool, struct wp_txn *txn, const char *relea
     return rc;
 }
 
+/* A dump's first words, behind the first release that is found. Always true. */
+static bool put_head(struct wp_tool *tool)
+{
+    wp_buffer_puts(&tool->out, tool->flags & WP_TOOL_JSON ? "[" : WP_DUMP_FIRST_LINE "\n");
+    return true;
+}
+
 int wp_tool_dump(struct wp_tool *tool, struct wp_error *err)
 {
     bool is_json = tool->flags & WP_TOOL_JSON;
     char **releases = NULL;
     size_t count = 0;
-    bool is_first = true;
+    bool is_first = true, has_head = false;
     int rc = wp_tool_open(tool, err);
     if (!rc)
         rc = wp_tool_releases(tool, &releases, &count, err);
-    if (!rc)
-        wp_buffer_puts(&tool->out, is_json ? "[" : WP_DUMP_FIRST_LINE "\n");
     for (size_t i = 0; !rc && i < count; i++) {
         struct wp_txn *txn = NULL;
         rc = wp_txn_begin(&txn, tool->store, releases[i], false, err);
+        if (!rc && !has_head)
+            has_head = put_head(tool);
         if (!rc && is_json) {
             rc = dump_json(tool, txn, releases[i], is_first, err);
             is_first = false;
@@ -107,6 +114,8 @@ int wp_tool_dump(struct wp_tool *tool, struct wp_error *err)
         wp_txn_abort(txn);
         rc = wp_tool_pass_over(tool, rc, err);
     }
+    if (!rc && !has_head)
+        put_head(tool);
     if (!rc && is_json)
         wp_buffer_puts(&tool->out, "\n]\n");
     wp_strings_free(releases, count);

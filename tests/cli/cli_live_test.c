@@ -139,6 +139,16 @@ static void tables_fit_and_json_is_whole(void **state)
         assert_in_range(columns, 1, 60);
     }
     wp_buffer_clear(&out);
+    live.now.rows[0].where = "`settle_account` (ledger/settlement.py:1234)";
+    wp_live_text_table(&out, &live.now, &narrow);
+    wp_buffer_putc(&out, 0);
+    assert_non_null(strstr((const char *)out.data, " `set…py:1234)\n")); /* a place keeps both its ends */
+    wp_buffer_clear(&out);
+    narrow.columns = 0;
+    wp_live_text_table(&out, &live.now, &narrow);
+    wp_buffer_putc(&out, 0);
+    assert_non_null(strstr((const char *)out.data, " `settle_account` (ledger/settlement.py:1234)\n"));
+    wp_buffer_clear(&out);
     assert_int_equal(wp_live_text_json(&out, &live.now, &look, NULL), 0);
     wp_buffer_putc(&out, 0);
     struct json_object *root = json_tokener_parse((const char *)out.data), *waits, *row, *value;
@@ -208,15 +218,23 @@ static void a_browser_is_run(void **state)
     fclose(file);
     chmod(script, 0755);
     setenv("BROWSER", script, 1);
-    assert_int_equal(wp_open_page("/x/index.html", NULL), 0);
+    pid_t pid;
+    assert_int_equal(wp_open_page("/x/index.html", &pid, NULL), 0);
     for (unsigned i = 0; i < 3000 && access(seen, F_OK); i++)
         usleep(10000);
     assert_int_equal(wp_file_read(seen, 100, &text, NULL), 0);
     assert_memory_equal(text.data, "/x/index.html", 13);
     wp_buffer_fini(&text);
+    assert_false(wp_open_page_failed(&pid, 10000, NULL));
+    assert_int_equal(pid, 0);
+    setenv("BROWSER", "/bin/false", 1);
+    assert_int_equal(wp_open_page("/x/index.html", &pid, NULL), 0);
+    struct wp_error err = {0};
+    assert_true(wp_open_page_failed(&pid, 10000, &err));
+    assert_non_null(strstr(err.text, "ended with 1; set BROWSER"));
     setenv("BROWSER", "/nonexistent/browser", 1);
     setenv("PATH", "/nonexistent", 1);
-    assert_int_equal(wp_open_page("/x/index.html", NULL), -ENOENT);
+    assert_int_equal(wp_open_page("/x/index.html", &pid, NULL), -ENOENT);
 }
 
 int main(void)

@@ -425,7 +425,12 @@ static void long_names(void **state)
     (void)state;
     memset(name, 'x', sizeof(name));
     name[sizeof(name) - 1] = 0;
-    assert_true(prepare(&output, name, NULL, NULL) < 0);
+    assert_int_equal(prepare(&output, name, NULL, NULL), -ENAMETOOLONG);
+    wp_output_dir_fini(&output, true);
+    assert_int_equal(prepare(&output, name + sizeof(name) - 251, NULL, NULL), -ENAMETOOLONG); /* the reporter's lock */
+    wp_output_dir_fini(&output, true);
+    assert_false(is_there(name + sizeof(name) - 251));
+    assert_int_equal(prepare(&output, name + sizeof(name) - 250, NULL, NULL), 0);
     wp_output_dir_fini(&output, true);
     setenv("TMPDIR", name, 1); /* too long for a socket's name: another place is taken */
     assert_int_equal(prepare(&output, "out", NULL, NULL), 0);

@@ -13,16 +13,22 @@
 #include <string.h>
 #include <unistd.h>
 
-static int speak(struct wp_buffer *out, const char *json)
+static int speak_of(struct wp_buffer *out, const char *json, uint64_t watched_ns)
 {
+    const struct wp_record_summary_look look = {"/x/index.html", watched_ns};
     char path[64];
     struct wp_error err = {0};
     snprintf(path, sizeof(path), "/tmp/wp-record-summary-%d.json", (int)getpid());
     assert_int_equal(wp_file_write_atomic(path, json, strlen(json), NULL), 0);
-    int rc = wp_record_summary_make(out, path, "/x/index.html", &err);
+    int rc = wp_record_summary_make(out, path, &look, &err);
     assert_true(!rc == !err.text[0]);
     unlink(path);
     return rc;
+}
+
+static int speak(struct wp_buffer *out, const char *json)
+{
+    return speak_of(out, json, 0);
 }
 
 static void says(const char *json, const char *want)
@@ -78,9 +84,34 @@ static void what_the_total_is_of(void **state)
         "/x/index.html\n");
     says("{\"release\":\"r\",\"aggregate\":\"a\",\"wall_ns\":830,\"total_ns\":9000,\"base\":\"busy\",\"idle_ns\":5000,"
          "\"accounted_percent\":100,\"explanations\":[{\"sentence\":\"s\"}]}",
-        "wakepath: a of release r: 830 ns wall, 9.00 µs total (all threads, idle workers aside), 100.0 % accounted "
-        "for\n  - s\n"
+        "wakepath: a of release r: 830 ns wall, 9.00 µs total (summed over all threads but idle workers), 100.0 % "
+        "accounted for\n  - s\n"
         "  beside the total, all threads together: 5.00 µs idle\n  page: /x/index.html\n");
+}
+
+/* One thread needs no sum; what does nothing for most of the recording has less wall time than was recorded. */
+static void what_the_wall_time_is_of(void **state)
+{
+    static const struct {
+        uint64_t total_ns, watched_ns;
+        const char *want;
+    } rows[] = {{8580000, 0, "8.58 ms wall, 100.0 % accounted for\n"},
+        {8580000, 1000000000, "8.58 ms wall of 1.00 s recorded, 100.0 % accounted for\n"},
+        {8580000, 8600000, "8.58 ms wall, 100.0 % accounted for\n"},
+        {9000000, 0, "8.58 ms wall, 9.00 ms total (summed over all threads), 100.0 % accounted for\n"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct wp_buffer out = {0};
+        char json[200];
+        snprintf(json, sizeof(json),
+            "{\"release\":\"r\",\"aggregate\":\"a\",\"wall_ns\":8580000,\"total_ns\":%u,\"base\":\"threads\","
+            "\"accounted_percent\":100}",
+            (unsigned)rows[i].total_ns);
+        assert_int_equal(speak_of(&out, json, rows[i].watched_ns), 0);
+        wp_buffer_putc(&out, 0);
+        assert_non_null(strstr((char *)out.data, rows[i].want));
+        wp_buffer_fini(&out);
+    }
 }
 
 /* Before all figures, and a host's name cannot write to the terminal. */
@@ -136,14 +167,14 @@ static void other_shapes(void **state)
         speak(&out, "{\"explanations\":{},\"categories\":[1],\"events\":7,\"wall_ns\":\"x\",\"release\":[]}"), 0);
     assert_int_equal(speak(&out, "{\"explanations\":[1,null,{}],\"categories\":7,\"events\":null}"), 0);
     wp_buffer_fini(&out);
-    assert_true(wp_record_summary_make(&out, "/no/such/file", "p", NULL) < 0);
+    assert_true(wp_record_summary_make(&out, "/no/such/file", &(struct wp_record_summary_look){"p", 0}, NULL) < 0);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(sentences), cmocka_unit_test(no_time),
-        cmocka_unit_test(what_the_total_is_of), cmocka_unit_test(without_samples),
-        cmocka_unit_test(categories_in_their_order), cmocka_unit_test(control_characters),
-        cmocka_unit_test(other_shapes)};
+        cmocka_unit_test(what_the_total_is_of), cmocka_unit_test(what_the_wall_time_is_of),
+        cmocka_unit_test(without_samples), cmocka_unit_test(categories_in_their_order),
+        cmocka_unit_test(control_characters), cmocka_unit_test(other_shapes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,7 @@
 import subprocess, sys, unittest
 
 BIN = sys.argv[1] + "/"
-PRINTED = ["wakepath help", "wakepath status", "wakepath doctor", "wakepath perf-events", "wakepath record --help", "wakepath-collector --probe",
+PRINTED = ["wakepath help", "wakepath status --json", "wakepath doctor", "wakepath perf-events", "wakepath record --help", "wakepath-collector --probe",
            "wakepath-collector --output /dev/null --print-config", "wakepath-aggregator --bind ipc:///none --store /none --check-config"]
 PROGRAMS = ["wakepath", "wakepath-collector", "wakepath-aggregator", "wakepath-reporter", "wakepath-store"]
 
@@ -22,6 +22,14 @@ class FullOutput(unittest.TestCase):
         for line, status in (("wakepath help >&-", 1), ("wakepath-store ls --no-such-option 2>/dev/null >&-", 64)):
             with self.subTest(line):
                 self.assertEqual(subprocess.run(["sh", "-c", BIN + line], stderr=subprocess.DEVNULL, timeout=60, check=False).returncode, status)
+
+    def test_help_and_version_of_all(self):
+        for program in ["wakepath help", "wakepath-demo", *PROGRAMS]:
+            for option, said in ((" --help", "Usage: wakepath"), (" --usage", "Usage: wakepath"), (" --version", r"wakepath\S* \d+\.")):
+                with self.subTest(program + option):
+                    done = subprocess.run((BIN + program + option).split(), capture_output=True, text=True, timeout=60, check=False)
+                    self.assertEqual((done.returncode, done.stderr), (0, ""))
+                    self.assertRegex(done.stdout, said)
 
     def test_an_error_is_of_the_command(self):
         for line, whose in (("wakepath query", "wakepath query"), ("wakepath log", "wakepath log"), ("wakepath-reporter query", "wakepath-reporter")):

@@ -109,6 +109,16 @@ class View(unittest.TestCase):
         for root in ("/", "/" + "0" * 32 + "/", self.served.root[:-1], self.served.root[:-2] + "/", "//", "/%00/"):
             self.assertEqual(self.ask("", root=root)[0], 404, root)
 
+    def test_a_page_that_was_not_opened(self):
+        opener = self.tmp + "/opener"
+        with open(opener, "w", encoding="utf-8") as file:
+            file.write("#!/bin/sh\nexit 3\n")
+        os.chmod(opener, 0o755)
+        served = self.start(self.dir, "--open", BROWSER=opener)
+        self.addCleanup(served.kill)
+        self.assertIn("the page was not opened: what opens pages here ended with 3; set BROWSER to a browser", served.stderr.readline())
+        self.assertEqual(self.end(served)[0], 0)
+
     def test_only_pages_are_served(self):
         os.symlink("/etc/passwd", self.dir + "/passwd.html")
         for path in ("store/~capture", "store/v1/data.mdb", "store/~recording", "../../etc/passwd", "%2e%2e/%2e%2e/etc/passwd", "/etc/passwd",

@@ -284,7 +284,7 @@ class WatchedTest(unittest.TestCase):
 
     def test_status_of_nobody(self):
         self.assertEqual(self.wakepath("status", f"127.0.0.1:{free_port()}").returncode, 1)
-        self.assertEqual(self.wakepath("status", "nonsense").returncode, 1)
+        self.assertEqual(self.wakepath("status", "nonsense").returncode, 64)
         self.assertEqual(self.wakepath("status", "--nonsense").returncode, 64)
 
     def test_status_of_another_program(self):
@@ -374,6 +374,7 @@ class WatchedTest(unittest.TestCase):
         done = self.wakepath("status")
         self.assertEqual(done.returncode, 1)
         self.assertRegex(done.stdout, r"(?m)^wakepath-collector .*: NOT WELL: no aggregator answers since \d+ s")
+        self.assertRegex(done.stderr, r"^wakepath: .*: no aggregator answers since \d+ s")
         self.assertRegex(done.stdout, r"(?m)^  aggregator +unreachable for ")
         self.assertIn(("collector", "wrong"), self.findings(1))
         self.start_aggregator()

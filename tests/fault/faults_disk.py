@@ -53,6 +53,8 @@ def full_store(rig, chance):
         time.sleep(chance.uniform(0, 0.3))
         os.unlink(rig.store + "/filler")
     rig.ends(collector)
+    if "the disk is full" in rig.log(rig.daemon):
+        rig.waits("the all-clear", lambda: "the store has room again" in rig.log(rig.daemon))
     return done
 
 

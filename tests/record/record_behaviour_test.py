@@ -77,6 +77,9 @@ class Passing(RecordTest):
         self.record(["sleep", "0.1"], "--json")
         self.assertEqual(json.loads(self.stdout()), self.summary())
         self.assertEqual(self.stderr(), "")
+        self.before = ("sh", "-c", 'exec "$@" >&-', "sh")
+        self.record(["true"], "--json", want=1)
+        self.assertEqual(self.stderr(), "wakepath: cannot write the summary: Bad file descriptor\n")
 
     def test_arguments_stay_whole(self):
         self.record(["printf", "%s|", "a b", "--out", "", "*"], "--quiet")

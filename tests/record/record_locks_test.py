@@ -101,7 +101,7 @@ class Locks(RecordTest):
         self.out = out
         self.assertRegex(self.sentence(" for the GIL"),
                          r"^python\S* waits .* for the GIL in `handle` \(shop\.py:9\), \d+ times; it is held while `(Report\.)?render` "
-                         r"\(shop\.py:[56]\) runs(, in `\w+`)?\. Interpreter lock \(GIL\), certain: ")
+                         r"\(shop\.py:[56]\) runs(, in `\w+`)?(, and its holder waits \S+ m?s for a CPU)?\. Interpreter lock \(GIL\), certain: ")
         with open(out + "/unversioned/main/waits.html", encoding="utf-8") as page:
             self.assertRegex(page.read(), r"GIL \([^)]+\) waits [^\n<]* in (Report\.)?render \(shop\.py:[56]\)")
 
@@ -120,7 +120,7 @@ class Locks(RecordTest):
         self.record([shutil.which("ruby"), self.write("shop.rb", RUBY)])
         self.assertRegex(self.sentence(" for the GVL"),
                          r"^ruby\S* waits .* for the GVL in `handle` \(shop\.rb:12\), \d+ times; it is held while `[^`]*(render|now)` "
-                         r"\(shop\.rb:[156]\) runs(, in `\w+`)?\. Interpreter lock \(GVL\), certain: ")
+                         r"\(shop\.rb:[156]\) runs(, in `\w+`)?(, and its holder waits \S+ m?s for a CPU)?\. Interpreter lock \(GVL\), certain: ")
 
     def test_java(self):
         """Of a monitor, and of one that parks."""

@@ -520,6 +520,17 @@ class Pages(unittest.TestCase):
         self.assertLessEqual(totals[1], 0.9 * totals[0])
         self.assertGreater(totals[2], 0.9 * totals[0])
 
+    def test_on_a_phone_the_release_keeps_its_name(self):
+        """Whatever is cut behind it: "v" would be another release."""
+        browser = self.browser
+        self.open("plain", "v1/main/flame.html")
+        browser.call("Emulation.setDeviceMetricsOverride", {"width": 400, "height": 800, "deviceScaleFactor": 1, "mobile": True})
+        browser.evaluate("document.querySelector('.crumbs a:last-child bdi').textContent = 'python3 service.py --port 8080'")
+        crumbs = browser.evaluate("Array.from(document.querySelectorAll('.crumbs a')).map(a => [a.scrollWidth, a.clientWidth])")
+        browser.call("Emulation.clearDeviceMetricsOverride")
+        self.assertEqual(crumbs[0][0], crumbs[0][1])
+        self.assertGreater(crumbs[1][0], crumbs[1][1])
+
     def test_theme_button_changes_colours(self):
         self.open("plain", "v1/main/flame.html")
         browser = self.browser

@@ -300,7 +300,7 @@ class Exports(Stores):
                      ["--single-file", "--format", "csv"], ["--out", "x", "--table", "stacks"]):
             self.assertEqual(run(f"{BIN}/wakepath-reporter", *store, *args).returncode, 64, args)
         for args in (["--by", "weather"], ["--top", "-1"], ["--top", "x"], ["--category", "x"], ["--format", "pdf"], ["x"],
-                     ["--since", "never"], ["--release", "../x"]):
+                     ["--since", "never"], ["--since", "2027"], ["--since", "2026-11-20", "--until", "2026-11-19"], ["--release", "../x"]):
             self.assertEqual(run(f"{BIN}/wakepath", "query", *store, *args).returncode, 64, args)
         self.assertEqual(run(f"{BIN}/wakepath", "query").returncode, 64)
 

@@ -49,7 +49,7 @@ class Program(unittest.TestCase):
         for args in (["--no-such-flag"], [], ["--store", self.store], ["--store", self.store, "--format", "pdf"],
                      ["--store", self.store, "--format", "json", "x"],
                      ["--store", self.store, "--format", "json", "--release", "../x"],
-                     ["--store", self.store, "--format", "json", "--since", "yesterday"]):
+                     ["--store", self.store, "--format", "json", "--since", "yesterday"], ["--store", self.store, "--since", "1790000001", "--until", "1790000000"]):
             run = reporter(*args)
             self.assertEqual(run.returncode, 64, (args, run.stderr))
             self.assertTrue(run.stderr)

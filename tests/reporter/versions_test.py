@@ -51,7 +51,7 @@ class Versions(unittest.TestCase):
         return done.stdout + done.stderr
 
     def log(self, *words):
-        return {row["release"]: row for row in json.loads(self.runs(0, "wakepath", "log", "--store", self.root, "-f", "json", *words))}
+        return {row["release"]: row for row in json.loads(self.runs(0, "wakepath", "log", "--store", self.root, "-f", "json", *words))["releases"]}
 
     def test_a_repository_says_it(self):
         log = self.log("--git", self.repository)
@@ -75,7 +75,7 @@ class Versions(unittest.TestCase):
     def test_without_releases(self):
         with tempfile.TemporaryDirectory() as empty:
             self.assertIn("has no release", self.runs(1, "wakepath", "log", "--store", empty))
-            self.assertEqual(json.loads(self.runs(0, "wakepath", "log", "--store", empty, "-f", "json")), [])
+            self.assertEqual(json.loads(self.runs(0, "wakepath", "log", "--store", empty, "-f", "json")), {"schema": 1, "releases": []})
 
     def test_checks_that_were_kept(self):
         self.runs(0, "wakepath", "check", "--store", self.root, "v1", "v1", "--keep")

@@ -71,6 +71,13 @@ class BucketTest(StoreCase):
             self.content(self.record(*captures[:3], captures[4], root=self.root + ".two"), "web"), self.alone(captures[3]))))
         self.assertIn("    recorded: workload text\n", self.says(0, "stat", self.root).stdout)
 
+    def test_an_error_is_of_the_name_that_was_given(self):
+        self.record(self.capture(1))
+        done = subprocess.run([BIN + "/wakepath-reporter", "check", "v1:web@2030-01-01..", "v1:web", "--store", self.root],
+                              capture_output=True, text=True, check=False, timeout=60)
+        self.assertEqual((done.returncode, done.stderr),
+                         (1, "wakepath-reporter: error: aggregate 'web' of release 'v1' has no report in that time\n"))
+
     def test_what_is_told_is_judged(self):
         for option, text in (("--command-line", ""), ("--workload", "a\nb"), ("--workload", "x" * 3000)):
             ran = subprocess.run([BIN + "/wakepath-aggregator", "--bind", "ipc:///tmp/none", "--store", self.root, option, text],

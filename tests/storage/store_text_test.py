@@ -81,6 +81,11 @@ class Text(StoreCase):
         self.assertIn("written over", self.says(1, "load", self.root, stdin=text).stderr)
         self.assertEqual(self.says(0, "dump", self.root).stdout, text)
 
+    def test_a_dump_of_nothing_prints_nothing(self):
+        self.full()
+        for form in ((), ("--json",)):
+            self.assertEqual(self.says(1, "dump", self.root, "nosuch", *form).stdout, "")
+
     def test_what_is_no_dump(self):
         self.full()
         text = self.says(0, "dump", self.root).stdout

@@ -259,7 +259,7 @@ static void times(void **state)
         uint64_t seconds; /* 0: it is none */
     } rows[] = {{"1790000000", 1790000000}, {"2026-11-20T22:14", 1795212840}, {"2026-11-20T22:14:05Z", 1795212845},
         {"2026-11-20 22:14", 1795212840}, {"2026-11-20", 1795132800}, {"2026-02-30T00:00", 0}, {"2026-11-31", 0},
-        {"2026-11-20T22:14+01:00", 0}, {"yesterday", 0}, {"", 0}};
+        {"2026-11-20T22:14+01:00", 0}, {"yesterday", 0}, {"", 0}, {"2027", 0}, {"20261120", 0}};
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         uint64_t seconds = 0;
@@ -267,6 +267,11 @@ static void times(void **state)
         if (rc != (rows[i].seconds ? 0 : -EINVAL) || seconds != rows[i].seconds)
             fail_msg("%s: %d %llu", rows[i].text, rc, (unsigned long long)seconds);
     }
+    struct wp_operand_spec spec;
+    struct wp_error err = {0};
+    assert_int_equal(wp_operand_parse(&spec, "v1@2026-11-20..2026-11-19", &err), -EINVAL);
+    assert_string_equal(err.text, "'2026-11-20..2026-11-19' ends before it begins");
+    assert_int_equal(wp_operand_parse(&spec, "v1@2026-11-19..2026-11-20", &err), 0);
 }
 
 int main(void)

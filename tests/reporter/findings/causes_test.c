@@ -255,11 +255,67 @@ static void requests_that_lie_unread(void **state)
     is_unread("web", "sched:behind [gzip]", "web leaves the request unread (behind [gzip]).");
 }
 
+/* Two main threads are two processes, whatever they are called and whatever one wakes the other by. */
+static void a_main_thread_that_waits_for_another(void **state)
+{
+    struct wp_report *report = wp_report_create();
+    struct wp_facts facts;
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) /* at the place with most time */
+        add(report,
+            i ? "[py];_start;fill@app;put@lib.so;__new_sem_wait_slow64@libc.so.6;sleep:futex;[py];_start;store@app;"
+                "clock_nanosleep@libc.so.6;sleep:clock_nanosleep"
+              : "[py];_start;stop@app;wait4@libc.so.6;sleep:wait4;[py];_start;store@app;"
+                "clock_nanosleep@libc.so.6;sleep:clock_nanosleep",
+            WP_DELIBERATE_SLEEP, i ? 60 : 30);
+    build(&facts, report);
+    assert_string_equal(facts.findings[0].sentence,
+        "py waits in `fill` for another py, which sleeps on purpose for 90.0 ms (100 %) in "
+        "`store`, 2 times, 45.0 ms on average.");
+    each_time_is_told_once(&facts);
+    report = wp_report_create();
+    add(report,
+        "[py];_start;fill@app;put@lib.so;__new_sem_wait_slow64@libc.so.6;sleep:futex;[py];clone3@libc.so.6;store@app;"
+        "clock_nanosleep@libc.so.6;sleep:clock_nanosleep",
+        WP_DELIBERATE_SLEEP, 60);
+    build(&facts, report);
+    assert_string_equal(facts.findings[0].sentence, "py sleeps on purpose for 60.0 ms (100 %) in `store`.");
+    each_time_is_told_once(&facts);
+}
+
+static void a_thread_between(void **state)
+{
+#define WRITES                                                                                                         \
+    "[py];clone3@libc.so.6;emit@app;write@libc.so.6;sleep:write pipe;[sink ];_start;ship@sink;"                        \
+    "clock_nanosleep@libc.so.6;sleep:clock_nanosleep"
+    static const struct {
+        const char *stack, *want;
+    } rows[] = {
+        {"[py];_start;note@app;PyThread_acquire_lock_timed@python;__new_sem_wait_slow64@libc.so.6;sleep:futex;" WRITES,
+            "py waits for a lock in `note` until another of its threads releases it; that one waits in `emit` for "
+            "sink, which sleeps on purpose for 50.0 ms (100 %) in `ship`."},
+        {"[py];_start;note@app;pthread_cond_wait@libc.so.6;sleep:futex;" WRITES,
+            "py waits in `note` for another of its threads; that one waits in `emit` for sink, which sleeps on "
+            "purpose for 50.0 ms (100 %) in `ship`."},
+        {"[py];_start;main@app;pthread_cond_wait@libc.so.6;sleep:futex;" WRITES,
+            "py waits in `emit` for sink, which sleeps on purpose for 50.0 ms (100 %) in `ship`."}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct wp_report *report = wp_report_create();
+        struct wp_facts facts;
+        add(report, rows[i].stack, WP_DELIBERATE_SLEEP, 50);
+        build(&facts, report);
+        assert_string_equal(facts.findings[0].sentence, rows[i].want);
+        each_time_is_told_once(&facts);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_lock), cmocka_unit_test(a_ring), cmocka_unit_test(signals),
         cmocka_unit_test(processes_of_one_name_are_no_circle), cmocka_unit_test(locks_stand_between_threads),
         cmocka_unit_test(places), cmocka_unit_test(what_an_interpreter_runs),
-        cmocka_unit_test(requests_that_lie_unread)};
+        cmocka_unit_test(requests_that_lie_unread), cmocka_unit_test(a_main_thread_that_waits_for_another),
+        cmocka_unit_test(a_thread_between)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

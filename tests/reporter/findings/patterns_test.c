@@ -171,6 +171,13 @@ static const struct {
         "a page fault in `load`"},
     {{{"[app];load;sleep:fault file;io:vda", WP_BLOCKING_IO, 90, 9}}, "cold_start", WP_SURETY_LIKELY,
         "for the disk: pages of a file that were not in memory, in `load`."},
+    {{{"[app];load;sleep:fault file;io:vda read /srv/idx", WP_BLOCKING_IO, 60, 9},
+         {"[app];load;sleep:fault file;io:vda read /srv/other;io:queue", WP_BLOCKING_IO, 30, 9}},
+        "cold_start", WP_SURETY_LIKELY, "for the disk: pages of /srv/idx that were not in memory, in `load`"},
+    {{{"[app];load;sleep:fault file;io:vda read /srv/a", WP_BLOCKING_IO, 30, 9},
+         {"[app];load;sleep:fault file;io:vda read /srv/b", WP_BLOCKING_IO, 30, 9},
+         {"[app];load;sleep:fault file;io:vda read /srv/c", WP_BLOCKING_IO, 30, 9}},
+        "cold_start", WP_SURETY_LIKELY, "for the disk: pages of a file that were not in memory, in `load`"},
     /* What a fiftieth of the time looks like is no news. */
     {{{"[app];load;sleep:fault file;io:vda", WP_BLOCKING_IO, 19, 9}, {"[app];sum", WP_UNDERSTOOD_FUNCTIONS, 981, 9}},
         "", 0, "98.1 % of the time"},
@@ -227,11 +234,11 @@ static const struct {
         "", 0,
         "app spends 60 % of its time (60.0 ms) waiting for another app, which runs its own code, first of all in "
         "sort."},
-    /* Where the program itself waits, whatever stands between: the place nearest to who is waited for. */
+    /* Where the program itself waits, and where its thread between does. */
     {{{"[app];note;pthread_cond_wait@libc.so.6;sleep:futex;[app];emit;write@libc.so.6;sleep:write pipe;[sink];ship;"
        "sleep:clock_nanosleep",
          WP_DELIBERATE_SLEEP, 90, 1}},
-        "", 0, "app waits in `emit` for sink, which sleeps on purpose for 90.0 ms (100 %) in `ship`."},
+        "", 0, "another of its threads; that one waits in `emit` for sink, which sleeps on purpose for 90.0 ms"},
     {{{"[python3];map@shop.py;sem_wait@libc.so.6;sleep:futex;[python3];sleep:read pipe;[python3];transcode@shop.py;"
        "sleep:wait4;[sh];sleep:wait4;[sleep];sleep:clock_nanosleep",
          WP_DELIBERATE_SLEEP, 90, 1}},
