@@ -3,7 +3,7 @@
 
 #include "aggregator/explain/explain_call.h"
 #include "aggregator/explain/explain_origin.h"
-#include "aggregator/net/served.h"
+#include "aggregator/net/owed.h"
 #include "aggregator/timeline/slices.h"
 #include "common/clock.h"
 #include "common/code_rank.h"
@@ -130,7 +130,7 @@ static bool is_for_request(const struct wp_idle_wait *wait)
 {
     const struct wp_slice *slice = wait->slice;
     return slice->cause == WP_CAUSE_MESSAGE && !(slice->cause_a & WP_POSITION_ACKNOWLEDGES) && !slice->is_asking &&
-        wp_served_is_free(&wait->timeline->messages, slice->cause_d, slice->out_ns);
+        wp_owed_nothing(&wait->timeline->messages, slice->cause_d, slice->out_ns);
 }
 
 /* It has looked around, and asks nobody ever: a process that watches over others. */
@@ -149,7 +149,7 @@ static bool is_by_timer(const struct wp_idle_wait *wait)
 {
     const struct wp_slice *slice = wait->slice;
     return slice->cause == WP_CAUSE_TIMER && wp_wait_is_choosing(slice) && !slice->is_asking && !slice->wait &&
-        (wp_served_any(&wait->timeline->messages, wait->thread, slice->out_ns) || is_watching(wait));
+        (wp_owed_ever(&wait->timeline->messages, wait->thread, slice->out_ns) || is_watching(wait));
 }
 
 /* --- places --- */
@@ -193,7 +193,7 @@ bool wp_idle_wait_is_idle(const struct wp_idle_wait *wait, struct wp_explainer *
     const struct wp_slice *slice = wait->slice;
     const uint8_t others = WP_SLICE_BORN | WP_SLICE_EXEC | WP_SLICE_RENAME | WP_SLICE_PREEMPTED | WP_SLICE_DELIBERATE;
     if (!slice->wake_ns || !slice->syscall || slice->state != WP_STATE_INTERRUPTIBLE || slice->flags & others ||
-        wp_served_owes(&wait->timeline->messages, wait->thread, slice->out_ns))
+        wp_owed_by(&wait->timeline->messages, wait->thread, slice->out_ns))
         return false;
     return is_accepting(slice) || is_for_request(wait) || is_by_timer(wait) || is_idle_place(wait) ||
         is_of_runtime(wait) || is_for_own(wait, x);

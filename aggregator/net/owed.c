@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "aggregator/net/served.h"
+#include "aggregator/net/owed.h"
 
 #include "aggregator/net/messages.h"
 
@@ -16,7 +16,7 @@ static bool is_answered(const struct wp_messages *messages, uint32_t id, uint64_
     return wp_messages_last_send(messages, id, before_ns, &sent) && sent.time_ns >= read_ns;
 }
 
-bool wp_served_is_free(const struct wp_messages *messages, uint32_t id, uint64_t at_ns)
+bool wp_owed_nothing(const struct wp_messages *messages, uint32_t id, uint64_t at_ns)
 {
     const struct wp_socket *socket = wp_messages_socket(messages, id);
     struct wp_receive last;
@@ -25,13 +25,13 @@ bool wp_served_is_free(const struct wp_messages *messages, uint32_t id, uint64_t
     return !wp_messages_received(messages, id, at_ns, &last) || is_answered(messages, id, last.time_ns, at_ns);
 }
 
-bool wp_served_any(const struct wp_messages *messages, uint32_t thread, uint64_t before_ns)
+bool wp_owed_ever(const struct wp_messages *messages, uint32_t thread, uint64_t before_ns)
 {
     struct wp_reads_back back = wp_reads_before(&messages->reads, thread, before_ns);
     return wp_reads_previous(&back);
 }
 
-bool wp_served_owes(const struct wp_messages *messages, uint32_t thread, uint64_t before_ns)
+bool wp_owed_by(const struct wp_messages *messages, uint32_t thread, uint64_t before_ns)
 {
     struct wp_reads_back back = wp_reads_before(&messages->reads, thread, before_ns);
     const struct wp_read *read = wp_reads_previous(&back);
