@@ -28,9 +28,12 @@ void wp_budget_change(struct wp_budget *b, double limit_percent)
     }
 }
 
+/* From a quarter on a window keeps its length, since a wait that its end cuts is not explained, and comes less often.
+ */
 static uint64_t period_ns(const struct wp_budget *b)
 {
-    return (uint64_t)WP_BUDGET_PERIOD_NS << b->doublings;
+    unsigned by_level = b->level > WP_BUDGET_WINDOWS ? b->level - WP_BUDGET_WINDOWS - 1 : 0;
+    return (uint64_t)WP_BUDGET_PERIOD_NS << (by_level > b->doublings ? by_level : b->doublings);
 }
 
 /* How long one level is looked at before it is judged. Windows: a whole period. */

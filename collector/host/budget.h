@@ -22,9 +22,10 @@ enum wp_budget_level {
 };
 
 #define WP_BUDGET_STACK_ONE_IN 8u
-#define WP_BUDGET_PERIOD_NS (4 * WP_NS_PER_S) /* or twice that, four times ...: wp_budget_lengthen */
-#define WP_BUDGET_DOUBLINGS 6u                /* the most doublings: 256 s */
-#define WP_BUDGET_LIST_PART 0.125             /* of the limit that lists of threads may take */
+#define WP_BUDGET_PERIOD_NS                                                                                            \
+    (4 * WP_NS_PER_S) /* or twice that, four times ...: no window is shorter than a second; wp_budget_lengthen */
+#define WP_BUDGET_DOUBLINGS 6u    /* the most doublings: 256 s */
+#define WP_BUDGET_LIST_PART 0.125 /* of the limit that lists of threads may take */
 #define WP_BUDGET_CREDIT_NS (30 * WP_NS_PER_S)
 #define WP_BUDGET_DEBT_NS (5 * WP_NS_PER_S)
 
