@@ -3,6 +3,7 @@
 
 #include "aggregator/timeline/memory_shares.h"
 #include "aggregator/timeline/slices.h"
+#include "aggregator/timeline/timeline.h"
 #include "common/array.h"
 #include "proto/dictionary.h"
 
@@ -53,9 +54,9 @@ void wp_process_ends_forget(struct wp_timeline *timeline)
     timeline->end_count = 0;
 }
 
-void wp_process_ends_died(struct wp_timeline *timeline, uint32_t identity, const struct wp_event *event)
+void wp_process_ends_died(struct wp_timeline *timeline, const struct wp_thread *thread, const struct wp_event *event)
 {
-    const struct wp_identity *who = &timeline->identities[identity];
+    const struct wp_identity *who = &timeline->identities[thread->identity];
     if ((event->d & WP_SLICE_SYSCALL) != CALL_EXIT_GROUP + 1)
         return;
     timeline->processes[who->process].ended_by = who->entry;
@@ -83,5 +84,7 @@ uint32_t wp_process_ender(const struct wp_timeline *timeline, uint32_t thread, u
     if (!entry || entry >= timeline->entry_room || !timeline->thread_of_entry[entry] ||
         !is_dying(&timeline->threads[thread], at_ns))
         return thread;
-    return timeline->thread_of_entry[entry] - 1;
+    uint32_t ender = timeline->thread_of_entry[entry] - 1;
+    return is_dying(&timeline->threads[ender], at_ns) || wp_thread_is_dead(&timeline->threads[ender], at_ns) ? ender
+                                                                                                             : thread;
 }

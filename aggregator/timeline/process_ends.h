@@ -17,9 +17,10 @@ void wp_process_ends_event(struct wp_timeline *timeline, const struct wp_event *
 void wp_process_ends_forget(struct wp_timeline *timeline);
 
 /* A thread dies, by its last switch: whether it had called exit_group. */
-void wp_process_ends_died(struct wp_timeline *timeline, uint32_t identity, const struct wp_event *event);
-/* Who did what that thread did at that time: where it died then, the one of its process that had called exit_group;
- * whoever dies last closes the process' files and wakes its parent. Else the thread itself. */
+void wp_process_ends_died(struct wp_timeline *timeline, const struct wp_thread *thread, const struct wp_event *event);
+/* Who did what that thread did at that time: where it died then, and the one of its process that called exit_group was
+ * in its last run or dead, that one: whoever dies last closes the process' files and wakes its parent. Else the thread
+ * itself. */
 uint32_t wp_process_ender(const struct wp_timeline *timeline, uint32_t thread, uint64_t at_ns);
 
 #endif

@@ -222,7 +222,7 @@ static void sleep_begins(
     wp_process_rows_run(timeline, run->identity);
     thread->is_dead = event->c == WP_STATE_DEAD;
     if (thread->is_dead)
-        wp_process_ends_died(timeline, thread->identity, event);
+        wp_process_ends_died(timeline, thread, event);
     struct wp_slice *slice = thread->is_dead ? NULL : wp_timeline_push_slice(timeline, thread, event->time_ns);
     if (!slice)
         return;
