@@ -24,7 +24,9 @@ enum wp_event_kind {
      * TASK: a = number of the signal that the waking brings, 0: none, or not known; d = number of the connection that
      * it was written to, 0: none that is known (WP_EVENT_LOCAL);
      * MESSAGE: d = socket id of the receiver, a = stream position behind the last byte (or datagram key);
-     * BLOCK: d = device number, a = request key; IRQ: d = irq number; SOFTIRQ: d = vector.
+     * BLOCK: d = device number, a = request key; IRQ: d = irq number; SOFTIRQ: d = vector;
+     * TIMER: stack = where the woken slept, of the coroutine whose timer it was, in place of the one that the switch
+     * told; 0: that one (it travels in a column of its own).
      * wait = string id of what was ready when the woken slept in epoll_wait, as for SWITCH. */
     WP_EVENT_WAKING = 2,
     /* A new thread exists (still asleep or runnable). thread = parent, other = child; flags: WP_FORK_*. */
@@ -198,6 +200,12 @@ static inline bool wp_event_is_block(const struct wp_event *event)
 static inline bool wp_event_has_wait(const struct wp_event *event)
 {
     return event->kind == WP_EVENT_SWITCH || event->kind == WP_EVENT_WAKING || event->kind == WP_EVENT_REASON;
+}
+
+/* True when the stack of the woken may come with it. */
+static inline bool wp_event_has_waking_stack(const struct wp_event *event)
+{
+    return event->kind == WP_EVENT_WAKING && event->c == WP_CAUSE_TIMER;
 }
 
 /* "switch", "waking" ...; "unknown" out of range. */

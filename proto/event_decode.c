@@ -57,7 +57,8 @@ struct state {
     uint64_t last_a[WP_EVENT_KINDS], last_b[WP_EVENT_KINDS];
     const uint8_t *last[WP_EVENTS_COLUMNS]; /* the last byte of each column; of an empty one its end */
     unsigned short_of; /* the column that ended before its events, or holds no number; 0: none did */
-    bool has_low, has_high, has_position, has_file, has_wait, has_timeout, has_ran, has_holder, in_shapes;
+    bool has_low, has_high, has_position, has_file, has_wait, has_timeout, has_ran, has_holder, has_waking_stack,
+        in_shapes;
 };
 
 /* The seven lower bits of each of eight bytes, the first one's lowest. */
@@ -194,6 +195,8 @@ static inline void take_waking(struct state *s, struct wp_event *e, bool has_sha
         take_position(s, e, wp_message_last(&s->reader->messages, e));
     else
         take_columns(s, e, WP_COLUMN_A);
+    if (s->has_waking_stack && wp_event_has_waking_stack(e))
+        e->stack = (uint32_t)next_value(s, WP_EVENTS_WAKING_STACK);
 }
 
 static inline int take_event(struct state *s, struct wp_event *e, bool has_shape, struct wp_error *err)
@@ -288,7 +291,8 @@ int wp_event_read(struct wp_event_reader *r, struct wp_event *events, struct wp_
         .has_wait = length(r, WP_EVENTS_WAIT),
         .has_timeout = length(r, WP_EVENTS_SWITCH_TIMEOUT),
         .has_ran = length(r, WP_EVENTS_SWITCH_RAN),
-        .has_holder = length(r, WP_EVENTS_SWITCH_HOLDER)};
+        .has_holder = length(r, WP_EVENTS_SWITCH_HOLDER),
+        .has_waking_stack = length(r, WP_EVENTS_WAKING_STACK)};
     struct wp_event_shape none = {0};
     for (unsigned i = 0; i < WP_EVENTS_COLUMNS; i++)
         s.last[i] = length(r, i) ? r->columns[i].end - 1 : r->columns[i].end;

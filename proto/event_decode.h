@@ -11,7 +11,7 @@
 #include "proto/wire_fields.h"
 
 #define WP_EVENT_CPUS 4096u  /* a CPU has a smaller number */
-#define WP_EVENT_COLUMNS 28u /* by field number; 0 and 1 are none */
+#define WP_EVENT_COLUMNS 29u /* by field number; 0 and 1 are none */
 
 struct wp_event_reader {
     struct wp_wire_span columns[WP_EVENT_COLUMNS];

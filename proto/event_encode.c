@@ -90,7 +90,8 @@ static struct columns *open_columns(uint32_t count, struct wp_buffer *out)
         [WP_EVENTS_POSITION] = U64_BYTES,
         [WP_EVENTS_SHAPE] = 1,
         [WP_EVENTS_MESSAGE_THREAD] = U32_BYTES,
-        [WP_EVENTS_MESSAGE_BYTES] = U32_BYTES};
+        [WP_EVENTS_MESSAGE_BYTES] = U32_BYTES,
+        [WP_EVENTS_WAKING_STACK] = U32_BYTES};
     static const uint8_t most_of_shapes[WP_EVENTS_COLUMNS] = {[WP_EVENTS_SHAPE_KIND] = 1,
         [WP_EVENTS_SHAPE_FLAGS] = 1,
         [WP_EVENTS_SHAPE_C] = U32_BYTES,
@@ -224,6 +225,8 @@ static inline void put_other(struct columns *c, cursors at, const struct wp_even
         at[WP_EVENTS_C] = put(at[WP_EVENTS_C], e->c);
     if (columns & WP_COLUMN_D)
         at[WP_EVENTS_D] = put(at[WP_EVENTS_D], e->d);
+    if (wp_event_has_waking_stack(e))
+        at[WP_EVENTS_WAKING_STACK] = put(at[WP_EVENTS_WAKING_STACK], e->stack);
     if (wp_event_has_wait(e))
         at[WP_EVENTS_WAIT] = put(at[WP_EVENTS_WAIT], e->wait);
     else if (wp_event_is_block(e))
@@ -244,7 +247,7 @@ static inline void put_time(cursors at, uint64_t dt, bool in_planes)
 static int put_events(struct columns *c, const struct wp_event *events, uint32_t count, struct wp_error *err)
 {
     uint64_t before = count ? events[0].time_ns : 0, any_high = 0;
-    uint32_t any_flags = 0, any_file = 0, any_wait = 0;
+    uint32_t any_flags = 0, any_file = 0, any_wait = 0, any_stack = 0;
     cursors at;
     for (unsigned i = 0; i < WP_EVENTS_COLUMNS; i++)
         at[i] = c->at[i].begin;
@@ -262,6 +265,7 @@ static int put_events(struct columns *c, const struct wp_event *events, uint32_t
         before = e->time_ns;
         any_wait |= wp_event_has_wait(e) ? e->wait : 0;
         any_file |= wp_event_is_block(e) ? e->other : 0;
+        any_stack |= wp_event_has_waking_stack(e) ? e->stack : 0;
         if (e->kind == WP_EVENT_SWITCH)
             put_switch(c, at, e, columns);
         else if (c->by_socket && wp_event_has_position(e))
@@ -280,6 +284,8 @@ static int put_events(struct columns *c, const struct wp_event *events, uint32_t
         c->at[WP_EVENTS_BLOCK_FILE].end = c->at[WP_EVENTS_BLOCK_FILE].begin;
     if (!any_wait)
         c->at[WP_EVENTS_WAIT].end = c->at[WP_EVENTS_WAIT].begin;
+    if (!any_stack)
+        c->at[WP_EVENTS_WAKING_STACK].end = c->at[WP_EVENTS_WAKING_STACK].begin;
     return 0;
 }
 

@@ -139,9 +139,10 @@ static void take_set(struct wp_mappings *m, uint32_t process, uint32_t set)
 
 void wp_mappings_event(struct wp_mappings *m, const struct wp_timeline *timeline, const struct wp_event *event)
 {
-    if (!event->stack || !event->thread || event->thread >= timeline->entry_room)
+    uint32_t whose = wp_event_has_waking_stack(event) ? event->other : event->thread;
+    if (!event->stack || !whose || whose >= timeline->entry_room)
         return;
-    uint32_t identity = timeline->identity_of_entry[event->thread];
+    uint32_t identity = timeline->identity_of_entry[whose];
     uint32_t process = identity < timeline->identity_count ? timeline->identities[identity].process : 0;
     uint32_t set = process ? set_of_stack(m, timeline->dictionary, event->stack) : 0;
     if (!set || WP_ARRAY_FIT_ZERO(m->last_set, m->process_room, process + 1) || m->last_set[process] == set + 1)

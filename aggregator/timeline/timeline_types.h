@@ -80,8 +80,9 @@ struct wp_slice_cpu {
 struct wp_waking {
     uint64_t time_ns, a; /* a, d: as cause_a, cause_d of a slice */
     uint32_t waker, d;
-    uint32_t by;   /* the task that woke it, or sent the datagram that did; 0: none */
-    uint16_t wait; /* what was ready */
+    uint32_t by;    /* the task that woke it, or sent the datagram that did; 0: none */
+    uint32_t stack; /* where it slept, when that is known now; 0: as its switch said */
+    uint16_t wait;  /* what was ready */
     uint8_t cause;
     bool in_irq;
 };

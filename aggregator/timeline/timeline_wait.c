@@ -75,6 +75,7 @@ struct wp_waking wp_timeline_waking(
         .waker = waker,
         .d = event->d,
         .by = by,
+        .stack = event->stack,
         .wait = event->wait ? wp_timeline_set_wait(timeline, event->wait) : 0,
         .cause = (uint8_t)event->c,
         .in_irq = in_irq};
@@ -148,6 +149,7 @@ void wp_timeline_wake(struct wp_timeline *timeline, const struct wp_thread *thre
         note_silence(timeline, thread, slice);
     slice->cause_d = waking->d;
     slice->wait = waking->wait ? waking->wait : slice->wait;
+    slice->stack = waking->stack && !is_runnable ? waking->stack : slice->stack;
     slice->flags |= waking->in_irq ? WP_SLICE_IN_IRQ : 0;
     if (!is_runnable)
         wp_timeline_cpu_wake(timeline, thread, slice);

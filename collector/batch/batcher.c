@@ -494,8 +494,8 @@ static int on_fact(void *context, const struct wp_fact *fact, struct wp_error *e
         wp_stack_table_define(b->stacks, fact);
         return 0;
     }
-    uint32_t socket = wp_socket_table_id(b->sockets, fact);
-    if (!fact->event.kind)
+    uint32_t socket = wp_socket_table_id(b->sockets, fact), stack = wp_stack_table_id(b->stacks, fact);
+    if (!fact->event.kind) /* later ones have them */
         return 0;
     struct wp_event *event = wp_event_queue_next(&b->queue);
     if (!event)
@@ -504,7 +504,7 @@ static int on_fact(void *context, const struct wp_fact *fact, struct wp_error *e
     if (event->kind < WP_EVENT_KINDS)
         b->stats.taken_kinds[event->kind]++;
     fill_threads(b, fact, event);
-    event->stack = wp_stack_table_id(b->stacks, fact);
+    event->stack = stack;
     if (event->kind == WP_EVENT_RENAME)
         event->c = wp_thread_table_rename(b->threads, fact->tid, fact->comm);
     if (wp_event_has_socket(event))

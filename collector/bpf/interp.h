@@ -70,6 +70,8 @@ __noinline __u32 walk_interp(struct interp_words *words, __u32 which)
     if (!context.process)
         return 0;
     __u32 language = WP_INTERP_LANGUAGE(context.process->file.version);
+    if (language == WP_INTERP_GO) /* its frames are native ones, of the walk that found those */
+        return 0;
     w->hash = NO_FRAMES;
     w->self = thread_pointer(task);
     if (language == WP_INTERP_JAVA || language == WP_INTERP_V8) {

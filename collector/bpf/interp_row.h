@@ -20,6 +20,7 @@ enum wp_interp_language_id {
     WP_INTERP_PERL,
     WP_INTERP_JAVA,
     WP_INTERP_V8,
+    WP_INTERP_GO, /* has no frames of its own: collector/bpf/go_timer.h */
     WP_INTERP_LANGUAGES
 };
 
@@ -86,21 +87,32 @@ struct wp_v8_offsets {
     wp_u32 table;                          /* of all code, in what `runtime` leads to; 0: a function has its own */
 };
 
+/* In structs of Go's runtime. */
+struct wp_go_offsets {
+    wp_u16 when;  /* in a P: when its heap's first timer is due, and behind that the first of those that changed */
+    wp_u16 heap;  /* ... and its heap: a slice */
+    wp_u16 timer; /* in a timer: from where on `when` stands, in one of two words, with what it calls behind it */
+    wp_u16 timer_state; /* ... and its state: four bytes */
+    wp_u16 receivers;   /* in a channel: the first goroutine that waits to receive */
+    wp_u8 has_when;     /* a heap's entry has `when` behind the timer (Go 1.23) */
+};
+
 /* Value of the map interp_files. Addresses are as if the file began at 0: base is where its offset 0 would be. */
 struct wp_interp_file {
     /* _PyRuntime; where a thread has ruby_current_ec; PHP's innermost frame; PL_thr_key; CodeCache::_heaps; V8's
-     * version, or IsolateGroup::default_isolate_group_ */
+     * version, or IsolateGroup::default_isolate_group_; Go's slice of Ps */
     wp_u64 runtime;
-    wp_u64 code_type;        /* the variable PyCode_Type */
+    wp_u64 code_type;        /* the variable PyCode_Type; Go's function that a sleep's timer calls */
     wp_u64 loop, loop_end;   /* the function that runs bytecode */
     wp_u64 cold, cold_end;   /* the part of it that lies apart; 0: none */
-    wp_u64 inner, inner_end; /* the function that it calls for that; 0: none */
+    wp_u64 inner, inner_end; /* the function that it calls for that; 0: none. Go's that a channel's timer calls */
     union {
         struct wp_interp_offsets at; /* CPython's */
         struct wp_ruby_offsets ruby;
         struct wp_php_offsets php;
         struct wp_perl_offsets perl;
         struct wp_v8_offsets v8;
+        struct wp_go_offsets go;
     };
     wp_u32 version; /* WP_INTERP_VERSION */
 };

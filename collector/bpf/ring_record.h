@@ -41,7 +41,10 @@ typedef uint64_t wp_u64;
          * wp_record_group */
 #define WP_GROUP_QUOTA 0u
 #define WP_GROUP_MEMORY 1u
-#define WP_RECORD_KINDS 39u
+#define WP_RECORD_STACK                                                                                                \
+    39u /* a stack of the process pid that a later WAKING may name: stack_key, with its addresses. The `a` of a WAKING \
+         * by a timer is the key of the stack where the woken slept, 0: as its SWITCH said */
+#define WP_RECORD_KINDS 40u
 
 #define WP_RECORD_COMM 16
 #define WP_RECORD_EXE 256

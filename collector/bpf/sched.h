@@ -5,6 +5,7 @@
 #include "acknowledge.h"
 #include "call.h"
 #include "cause.h"
+#include "go_timer.h"
 #include "holder.h"
 #include "kernel_lock.h"
 #include "memory.h"
@@ -139,6 +140,79 @@ static __always_inline bool is_switch_here(
     return true;
 }
 
+/* A thread falls asleep: what its stack is found by. */
+struct asleep {
+    void *ctx; /* of the switch */
+    struct stack_record *record;
+    struct task_struct *task;
+    struct pt_regs *regs;
+    struct thread *thread; /* NULL: nothing can be remembered of it */
+    __u64 frame;           /* where ctx is */
+    __u64 timeout_ns;
+};
+
+/* Its switch, which is told for the first time in all but the record's stack. */
+static __always_inline void send_asleep(const struct asleep *a)
+{
+    struct stack_record *r = a->record;
+    struct thread *thread = a->thread;
+    struct stack_cache *cache = thread && wp_unwinds ? &thread->stack_cache : 0;
+    bool is_elsewhere = cache && a->regs && cache->key && (cache->ip != REGS_IP(a->regs) || cache->sp != a->regs->sp);
+    __u64 key = 0;
+    if (is_elsewhere) {
+        key = recall(a->frame, 0);
+    } else if (cache && a->regs && is_as_remembered(a->frame, cache, a->task, a->regs)) {
+        key = cache->key;
+        r->interp = cache->interp;
+        r->native = cache->native;
+    }
+    if (key && (key = key_now(key, r, &thread->chains))) {
+        r->head.stack_key = key;
+        send_quick(&r->head);
+        return;
+    }
+    if (!is_walk_wanted()) {
+        send_quick(&r->head);
+        return;
+    }
+    take_stacks(a->ctx, r, a->task, a->regs, 0);
+    __u16 kernel_ips = r->head.kernel_ips; /* the record is sent without them when the stack is known */
+    bool is_known = send_with_stack(r, true);
+    r->head.kernel_ips = kernel_ips;
+    if (is_known && is_elsewhere)
+        remember_elsewhere(a->frame, 0);
+    else if (is_known && cache && a->regs)
+        remember(a->frame, cache, r, a->task, a->regs);
+}
+
+/* Behind its switch: of a thread of Go, where the goroutine stands whose timer ends the sleep, if one does. */
+static __always_inline void keep_timer_stack(const struct asleep *a)
+{
+    struct stack_record *r = a->record;
+    __u32 zero = 0;
+    __u64 goroutine = timer_goroutine(a->timeout_ns);
+    struct walk *w = goroutine ? bpf_map_lookup_elem(&walks, &zero) : 0;
+    if (!w || !a->thread)
+        return;
+    __u64 key = recall(a->frame, goroutine);
+    if (key || !is_walk_wanted()) {
+        a->thread->timer_stack = key;
+        return;
+    }
+    w->goroutine = goroutine;
+    take_stacks(a->ctx, r, a->task, a->regs, 0);
+    w->goroutine = 0;
+    if (w->end != WP_UNWIND_COMPLETE)
+        return;
+    __u16 kernel_ips = r->head.kernel_ips;
+    key = r->head.stack_key;
+    if (!send_stack(r))
+        return;
+    r->head.stack_key = a->thread->timer_stack = key;
+    r->head.kernel_ips = kernel_ips;
+    remember_elsewhere(a->frame, goroutine);
+}
+
 SEC("tp_btf/sched_switch")
 int WORK_PROG(wp_switch, bool preempt, struct task_struct *prev, struct task_struct *next, unsigned int prev_state)
 {
@@ -183,6 +257,7 @@ int WORK_PROG(wp_switch, bool preempt, struct task_struct *prev, struct task_str
         r->head.flags |= 2; /* WP_SWITCH_DELIBERATE */
     if (r->head.c == STATE_INTERRUPTIBLE && (r->head.a = timeout_of(regs, call.number)))
         r->head.flags |= 4; /* WP_SWITCH_TIMED */
+    __u64 timeout_ns = r->head.a;
     if (!r->head.tid || r->head.c == STATE_RUNNING || r->head.c == STATE_DEAD || !is_chosen(r->head.pid)) {
         send_quick(&r->head);
         return 0;
@@ -207,35 +282,29 @@ int WORK_PROG(wp_switch, bool preempt, struct task_struct *prev, struct task_str
         if (!(r->head.flags & 4) && (r->head.a = holder_of(regs, call.number)))
             r->head.flags |= 16; /* WP_SWITCH_HELD */
     }
-    struct stack_cache *cache = thread && wp_unwinds ? &thread->stack_cache : 0;
-    __u64 frame = number_of(&context->places[0], ctx);
-    bool is_elsewhere = cache && regs && cache->key && (cache->ip != REGS_IP(regs) || cache->sp != regs->sp);
-    __u64 key = 0;
-    if (is_elsewhere) {
-        key = recall(frame);
-    } else if (cache && regs && is_as_remembered(frame, cache, prev, regs)) {
-        key = cache->key;
-        r->interp = cache->interp;
-        r->native = cache->native;
-    }
-    if (key && (key = key_now(key, r, &thread->chains))) {
-        r->head.stack_key = key;
-        send_quick(&r->head);
-        return 0;
-    }
-    if (!is_walk_wanted()) {
-        send_quick(&r->head);
-        return 0;
-    }
-    take_stacks(ctx, r, prev, regs, 0);
-    __u16 kernel_ips = r->head.kernel_ips; /* the record is sent without them when the stack is known */
-    bool is_known = send_with_stack(r, true);
-    r->head.kernel_ips = kernel_ips;
-    if (is_known && is_elsewhere)
-        remember_elsewhere(frame);
-    else if (is_known && cache && regs)
-        remember(frame, cache, r, prev, regs);
+    struct asleep asleep = {.ctx = ctx,
+        .record = r,
+        .task = prev,
+        .regs = regs,
+        .thread = thread,
+        .frame = number_of(&context->places[0], ctx),
+        .timeout_ns = timeout_ns};
+    send_asleep(&asleep);
+    if (thread && thread->timer_stack)
+        thread->timer_stack = 0;
+    if (wp_interps && thread && wp_unwinds && asleep.timeout_ns && is_epoll(call.number - 1))
+        keep_timer_stack(&asleep);
     return 0;
+}
+
+/* Of a thread that a timer wakes; 0: as its switch said. */
+static __always_inline __u64 timer_stack_of(struct task_struct *woken)
+{
+    struct pt_regs *regs = user_regs(woken);
+    if (!wp_interps || !regs || !is_epoll((__u32)regs->orig_ax))
+        return 0;
+    struct thread *thread = bpf_task_storage_get(&threads, woken, 0, 0);
+    return thread ? thread->timer_stack : 0;
 }
 
 SEC("tp_btf/sched_waking")
@@ -253,6 +322,8 @@ int WORK_PROG(wp_waking, struct task_struct *woken)
     fill_acknowledged(&r, woken);
     fill_signal(&r, woken);
     r.stack_key = is_chosen(woken->tgid) ? ready_of(woken, &r, context) : 0;
+    if (r.c == CAUSE_TIMER)
+        r.a = timer_stack_of(woken);
     send_quick(&r);
     return 0;
 }

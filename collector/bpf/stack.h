@@ -142,4 +142,15 @@ static __always_inline bool send_with_stack(struct stack_record *r, bool is_quic
     return r->head.stack_key;
 }
 
+/* A stack that a later record may name, with the addresses when they are new. False: they could not be sent. */
+static __always_inline bool send_stack(struct stack_record *r)
+{
+    __u64 key = r->head.stack_key;
+    r->head.kind = WP_RECORD_STACK;
+    r->head.flags = 0;
+    r->head.c = 0;
+    r->head.a = r->head.b = r->head.d = 0;
+    return bpf_map_lookup_elem(&seen, &key) || send_with_stack(r, true);
+}
+
 #endif

@@ -278,16 +278,17 @@ static __always_inline void remember(
 }
 
 /* The key of the stack at another place of the running thread, which is as remembered but for an interpreter's frames,
- * whose hash goes to the scratch of switches; 0: it is not. An entry may be given to another thread meanwhile, whose
- * place has another key. Not static, as the next one: verified once. */
-__noinline __u64 recall(__u64 frame)
+ * whose hash goes to the scratch of switches; 0: it is not. `at`: what tells stacks of one place apart, else 0. An
+ * entry may be given to another thread meanwhile, whose place has another key. Not static, as the next one: verified
+ * once. */
+__noinline __u64 recall(__u64 frame, __u64 at)
 {
     struct task_struct *task = current_task();
     struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
     struct stack_record *r = stack_scratch(0);
     if (!regs || !r)
         return 0;
-    struct cache_place place = {.ip = REGS_IP(regs), .sp = regs->sp, .tid = (__u32)task->pid};
+    struct cache_place place = {.ip = at ? at : REGS_IP(regs), .sp = regs->sp, .tid = (__u32)task->pid};
     struct stack_cache *m = bpf_map_lookup_elem(&stack_caches, &place);
     __u64 key = m ? *(volatile __u64 *)&m->key : 0;
     if (!key || !is_as_remembered(frame, m, task, regs))
@@ -298,7 +299,7 @@ __noinline __u64 recall(__u64 frame)
 }
 
 /* The stack in the scratch of switches, which has just been walked. */
-__noinline int remember_elsewhere(__u64 frame)
+__noinline int remember_elsewhere(__u64 frame, __u64 at)
 {
     __u32 zero = 0;
     struct task_struct *task = current_task();
@@ -307,7 +308,7 @@ __noinline int remember_elsewhere(__u64 frame)
     struct stack_cache *empty = bpf_map_lookup_elem(&empty_cache, &zero);
     if (!regs || !r || !empty)
         return 0;
-    struct cache_place place = {.ip = REGS_IP(regs), .sp = regs->sp, .tid = (__u32)task->pid};
+    struct cache_place place = {.ip = at ? at : REGS_IP(regs), .sp = regs->sp, .tid = (__u32)task->pid};
     struct stack_cache *m = bpf_map_lookup_elem(&stack_caches, &place);
     if (!m && !bpf_map_update_elem(&stack_caches, &place, empty, BPF_NOEXIST))
         m = bpf_map_lookup_elem(&stack_caches, &place);

@@ -308,12 +308,12 @@ static __always_inline long step_register(struct walk *w, __s64 offset)
 /* Go's g, with its gobuf (runtime/runtime2.go): where it goes on, and itself. */
 enum { GOROUTINE_SP = 56, GOROUTINE_PC = 64, GOROUTINE_SELF = 72 };
 
-/* The stack goes on in the goroutine that mcall has left last (runtime/asm_amd64.s), which it keeps at sp; 0: it is
- * none. Not static: as tree_step. */
+/* The stack goes on in the goroutine that mcall has left last (runtime/asm_amd64.s), which it keeps at sp, or in the
+ * one that is wanted; 0: it is none. Not static: as tree_step. */
 __noinline int enter_goroutine(struct walk *w)
 {
-    __u64 goroutine, self, sp, ip;
-    if (!w || w->is_exact || !read_word(w, w->sp, &goroutine) || !goroutine || goroutine & 7 ||
+    __u64 goroutine = w ? w->goroutine : 0, self, sp, ip;
+    if (!w || w->is_exact || (!goroutine && !read_word(w, w->sp, &goroutine)) || !goroutine || goroutine & 7 ||
         !read_word(w, goroutine + GOROUTINE_SELF, &self) || self != goroutine ||
         !read_word(w, goroutine + GOROUTINE_SP, &sp) || !read_word(w, goroutine + GOROUTINE_PC, &ip) || !ip)
         return 0;

@@ -46,6 +46,7 @@ struct walk {
     __u32 word_count;         /* past WALK_WORDS: not all of them are there */
     __u64 di;                 /* at the start */
     __u64 held[WP_CFA_HELDS]; /* other registers then */
+    __u64 goroutine;          /* where Go's scheduler is left for: this one; 0: the one that it has left last */
     __u64 bytecode;           /* where HotSpot's interpreter stood in a method then (r13) */
     __u32 jit_count, segment_bits;
     struct wp_java_heap heap;              /* of HotSpot's code cache: the last one that was met ... */

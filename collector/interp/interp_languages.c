@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/interp/interp_languages.h"
 
+#include "collector/interp/go_file.h"
 #include "collector/interp/java_file.h"
 #include "collector/interp/java_lines.h"
 #include "collector/interp/java_names.h"
@@ -42,6 +43,7 @@ static const struct wp_interp_language languages[WP_INTERP_LANGUAGES] = {
         .read_file = wp_v8_file_read,
         .unnamed = "<anonymous>",
         .put_table = wp_v8_table_put},
+    [WP_INTERP_GO] = {.name = "go", .read_file = wp_go_file_read, .line = wp_own_line},
 };
 
 const struct wp_interp_language *wp_interp_language(uint32_t version)

@@ -208,6 +208,10 @@ static int tell_usual(struct wp_ring_facts *f, const struct wp_record *r, struct
         fact->socket.key = r->c == WP_CAUSE_MESSAGE ? r->d : 0;
         fact->wait.key = r->stack_key;
         fact->stack_key = 0;
+        if (wp_event_has_waking_stack(&fact->event)) {
+            fact->stack_key = fact->event.a;
+            fact->event.a = 0;
+        }
     } else {
         fact->socket.key = r->d;
         fact->wait.key = 0;
@@ -252,6 +256,9 @@ static int tell_other(struct wp_ring_facts *f, const struct wp_record *r, const 
         return tell_wait(r, (const void *)tail, sink, err);
     case WP_RECORD_INTERP:
         return tell_interp(r, (const void *)tail, sink, err);
+    case WP_RECORD_STACK:
+        fact.event.kind = 0;
+        break;
     case WP_RECORD_CODE:
         return r->tail < sizeof(struct wp_record_code) ? 0 : tell_code(r, (const void *)tail, sink, err);
     case WP_EVENT_BLOCK_INSERT:

@@ -235,7 +235,7 @@ static int parse_switch(struct parser *p, char **w, int n, struct wp_event *e)
 }
 
 /* waking CPU CURRENT TARGET [timer | irq N | softirq N | message SOCKET POSITION [empty] | block DEVICE KEY | unknown]
- * [signal=N] [stream=N] [on=...] */
+ * [signal=N] [stream=N] [on=...] [stack=...] */
 static int parse_waking(struct parser *p, char **w, int n, struct wp_event *e)
 {
     if (n < 4)
@@ -244,8 +244,9 @@ static int parse_waking(struct parser *p, char **w, int n, struct wp_event *e)
     e->cpu = (uint16_t)atoi(w[1]);
     e->c = WP_CAUSE_TASK;
     int rc = thread_word(p, w[2], &e->thread);
-    if (!rc)
-        rc = thread_word(p, w[3], &e->other);
+    rc = rc ? rc : thread_word(p, w[3], &e->other);
+    if (!rc && n > 4 && !strncmp(w[n - 1], "stack=", 6))
+        e->stack = stack_id(p, w[--n] + 6);
     if (!rc && n > 4 && !strncmp(w[n - 1], "on=", 3))
         e->wait = spaced_id(p, w[--n] + 3, 255);
     if (!rc && n > 4 && !strncmp(w[n - 1], "stream=", 7))
@@ -255,10 +256,9 @@ static int parse_waking(struct parser *p, char **w, int n, struct wp_event *e)
     if (rc || n == 4)
         return rc;
     e->flags = WP_CONTEXT_SOFTIRQ;
-    if (!strcmp(w[4], "timer")) {
-        e->c = WP_CAUSE_TIMER;
-    } else if (!strcmp(w[4], "unknown")) {
-        e->c = WP_CAUSE_UNKNOWN;
+    bool is_timer = !strcmp(w[4], "timer");
+    if (is_timer || !strcmp(w[4], "unknown")) {
+        e->c = is_timer ? WP_CAUSE_TIMER : WP_CAUSE_UNKNOWN;
     } else if ((!strcmp(w[4], "irq") || !strcmp(w[4], "softirq")) && n > 5) {
         e->c = *w[4] == 'i' ? WP_CAUSE_IRQ : WP_CAUSE_SOFTIRQ;
         e->d = (uint32_t)atoi(w[5]);

@@ -68,7 +68,7 @@ static int on_fact(void *context, const struct wp_fact *f, struct wp_error *err)
         puts("}");
         return 0;
     }
-    if (!e->kind) {
+    if (!e->kind && !f->stack_key) {
         printf("{\"kind\":\"socket\",\"key\":%" PRIu64 ",\"protocol\":%u,\"local\":%u,\"remote\":%u,\"netns\":%u}\n",
             f->socket.key, f->socket.entry.protocol, f->socket.entry.local_port, f->socket.entry.remote_port,
             f->socket.entry.netns);

@@ -185,6 +185,22 @@ static void refusals(void **state)
     events.n_switch_timeout = 0;
     assert_int_equal(decode_message(&m, &err), 0);
 
+    /* A waking by a timer tells a stack, any other one none. */
+    int64_t none = 0;
+    uint32_t cause = WP_CAUSE_TIMER;
+    kind = WP_EVENT_WAKING;
+    flags = 0;
+    events.n_switch_ran = events.n_switch_holder = events.n_stack = 0;
+    events.a = &none;
+    events.n_a = 1;
+    events.c = &cause;
+    events.waking_stack = &one;
+    assert_int_equal(decode_message(&m, &err), 0);
+    events.n_waking_stack = 1;
+    assert_int_equal(decode_message(&m, &err), 0);
+    cause = WP_CAUSE_TASK;
+    assert_int_equal(decode_message(&m, &err), -EINVAL);
+
     m = empty_message();
     uint32_t frames[1] = {1};
     m.stack_parent = frames;

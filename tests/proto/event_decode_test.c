@@ -75,7 +75,7 @@ static void assert_message(const Wakepath__Wire__Events *m, const struct wp_even
 /* The first events of a session's columns by the other way: whole columns first, then event by event. */
 static void assert_as_unpacked(const Wakepath__Wire__Events *m, const struct wp_event *events, uint32_t count)
 {
-    size_t at[8] = {0}, waits = 0, files = 0, positions = 0, kinds = 0, messages = 0, places = 2048;
+    size_t at[8] = {0}, waits = 0, files = 0, woken = 0, positions = 0, kinds = 0, messages = 0, places = 2048;
     uint64_t time = m->base_ns, last_a[WP_EVENT_KINDS] = {0};
     static struct last lasts[3][2048];
     struct shape shapes[256];
@@ -119,11 +119,14 @@ static void assert_as_unpacked(const Wakepath__Wire__Events *m, const struct wp_
             assert_int_equal(e->d, is_shared && e->kind == WP_EVENT_SWITCH ? shape->d : m->d[at[7]++]);
         if (m->n_wait && wp_event_has_wait(e))
             assert_int_equal(e->wait, m->wait[waits++]);
+        if (m->n_waking_stack && wp_event_has_waking_stack(e))
+            assert_int_equal(e->stack, m->waking_stack[woken++]);
         if (m->n_block_file && wp_event_is_block(e))
             assert_int_equal(e->other, m->block_file[files++]);
         if (is_message(e))
             *last = (struct last){e->a, e->thread, e->c};
     }
+    assert_int_equal(woken, m->n_waking_stack);
     assert_int_equal(positions, m->n_position);
     assert_int_equal(messages, m->n_message_thread);
     assert_int_equal(kinds, m->kind.len);
@@ -247,11 +250,11 @@ static void refusals(void **state)
 {
     (void)state;
     static const struct spoilt cases[] = {
-        {0, {0}, 0, NULL}, {0, {LONG_TAG(28, 0), 9}, 3, NULL}, /* field 28, a number: of a later version */
+        {0, {0}, 0, NULL}, {0, {LONG_TAG(29, 0), 9}, 3, NULL}, /* field 29, a number: of a later version */
         {0, {LONG_TAG(17, 2), 1, 1}, 4, "column 17 has more"},
         {0, {LONG_TAG(20, 2), 1, 1}, 4, "column 20 has more"}, /* switches have no position */
         {2, {2 << 3 | 2, 2, 12, 12, LONG_TAG(20, 2), 1, 0}, 8, "column 20 has fewer"},
-        {0, {LONG_TAG(28, 2), 2, 7, 7}, 5, NULL}, /* field 28, bytes */
+        {0, {LONG_TAG(29, 2), 2, 7, 7}, 5, NULL}, /* field 29, bytes */
         {0, {LONG_TAG(21, 2), 2, 0, 0}, 5, NULL}, /* no shapes */
         {0, {LONG_TAG(21, 2), 2, 0, 1}, 5, "a shape that is not told"},
         {0, {LONG_TAG(21, 2), 3, 0, 0, 0}, 6, "fewer kinds"}, {0, {LONG_TAG(21, 2), 1, 0}, 4, "column 2 has more"},

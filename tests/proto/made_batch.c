@@ -187,6 +187,8 @@ static void make_event(struct made *made, struct wp_event *e, uint64_t time_ns)
                                        : (uint32_t)odd(made, UINT32_MAX);
     if (columns & WP_COLUMN_D)
         e->d = below(made, made->sockets + 1);
+    if (wp_event_has_waking_stack(e) && made->has_waits)
+        e->stack = below(made, made->stacks + 1);
 }
 
 void made_next(struct made *made, uint32_t events)
