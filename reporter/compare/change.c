@@ -13,6 +13,7 @@
 #define LARGE_SHARE 0.01     /* of the whole of each side */
 #define LEAST_ALIKE 5.0      /* what large rows of a category say of each other, in degrees of freedom */
 #define LEAST_RELATIVE 0.005 /* the same of a row that both have */
+#define IDLE_SHARE 0.5       /* of a difference: a row that has more is of threads with nothing to do */
 #define LEAST_PIECES 5u      /* on the fuller side: fewer happenings are no distribution */
 
 bool wp_change_is_listed(const struct wp_compare *compare, uint64_t before, uint64_t after)
@@ -74,6 +75,8 @@ void wp_change_fill(
         change->between[i] = wp_intervals_rate(&build->intervals[i], &change->rate[i], parts, build->activity[i],
             operand->buckets, itself ? WP_INTERVAL_ITSELF : WP_INTERVAL_SIZE);
     }
+    change->idle_delta = (double)sums->idle_ns[WP_AFTER][row] / build->compare->operand[WP_AFTER].units -
+        (double)sums->idle_ns[WP_BEFORE][row] / build->compare->operand[WP_BEFORE].units;
     change->is_lone = is_lone(build, change, sums, row);
     change->is_in_all = is_in_all(build, change, sums, row);
 }
@@ -283,4 +286,14 @@ void wp_change_judge(const struct wp_compare *compare, struct wp_change *change,
         return;
     bool is_worse = (change->delta > 0) != (change->kind == WP_CHANGE_RATE);
     change->verdict = is_worse ? WP_VERDICT_WORSE : WP_VERDICT_BETTER;
+}
+
+bool wp_change_is_moved(const struct wp_compare *compare, const struct wp_change *change)
+{
+    bool is_worse = change->verdict == WP_VERDICT_WORSE, is_better = change->verdict == WP_VERDICT_BETTER;
+    if (change->kind != WP_CHANGE_TIME)
+        return compare->is_worse_whole && is_better;
+    bool is_idle = fabs(change->delta) > 0 && change->idle_delta / change->delta >= IDLE_SHARE;
+    return (compare->is_worse_whole && is_better) || (compare->is_better_whole && is_worse) ||
+        (is_idle && (is_worse || is_better));
 }

@@ -24,5 +24,7 @@ bool wp_compare_is_by_recording(const struct wp_compare *compare);
 bool wp_change_is_tested(const struct wp_change *change);
 /* Worse or better when it is sure, above the threshold and of `material` ns a unit or more. */
 void wp_change_judge(const struct wp_compare *compare, struct wp_change *change, double material);
+/* Of a part with a verdict: the whole goes the other way, or it is mostly idleness; then it has no verdict. */
+bool wp_change_is_moved(const struct wp_compare *compare, const struct wp_change *change);
 
 #endif

@@ -59,6 +59,7 @@ struct wp_change {
     struct wp_measured_rate rate[2];    /* ns a unit, with the error that was taken */
     struct wp_measured_rate between[2]; /* as the recordings of that side alone tell it; freedom 0: there is only one */
     double delta;                       /* ns a unit */
+    double idle_delta;                  /* of that: threads that wait for work or for a client */
     double percent;                     /* of before; INFINITY when there was none */
     double t, p, adjusted;              /* adjusted for all rows judged with it */
     enum wp_verdict verdict;
@@ -125,8 +126,9 @@ struct wp_compare {
     bool is_arranged;                                /* told is what is said */
     struct wp_moderation moderation;                 /* freedom 0: no side has several recordings */
     struct wp_moderation by_category[WP_CATEGORIES]; /* where a recording is the unit: of the large rows of each */
-    bool is_worse_whole; /* the wall time is surely worse, or what requests say of the whole */
-    bool is_degraded;    /* some judged row is worse */
+    bool is_worse_whole;  /* the wall time is surely worse, or what requests say of the whole */
+    bool is_better_whole; /* surely better, and nothing of the whole is worse */
+    bool is_degraded;     /* some judged row is worse */
 };
 
 #endif

@@ -285,5 +285,7 @@ void wp_compare_judge_whole(struct wp_compare *compare)
     for (size_t i = 0; i < changes->count; i++) {
         wp_change_judge(compare, &changes->rows[i], 0);
         compare->is_worse_whole |= changes->rows[i].verdict == WP_VERDICT_WORSE;
+        compare->is_better_whole |= changes->rows[i].verdict == WP_VERDICT_BETTER;
     }
+    compare->is_better_whole &= !compare->is_worse_whole;
 }
