@@ -75,8 +75,9 @@ uint8_t *wp_compare_idle_find(const struct wp_report *tree, const uint8_t *layer
     return waits;
 }
 
-bool wp_compare_idle_is(uint8_t waits, uint32_t category)
+bool wp_compare_idle_is(uint8_t waits, uint32_t category, bool by_request)
 {
     bool is_pause = category == WP_DELIBERATE_SLEEP || category == WP_OTHER_PATH || category == WP_REMOTE_NOT_TRACED;
-    return (waits & WAITS_FOR_WORK && category == WP_OTHER_PATH) || (waits & WAITS_FOR_CLIENT && is_pause);
+    return (waits & WAITS_FOR_WORK && category == WP_OTHER_PATH) ||
+        (waits & WAITS_FOR_CLIENT && (is_pause || by_request));
 }

@@ -230,12 +230,14 @@ static int sum_operand(
             continue;
         sums->ns[which][row[i]] += cell->ns;
         sums->count[which][row[i]] += cell->count;
-        if (wp_compare_idle_is(tree->waits[node], cell->category))
+        if (wp_compare_idle_is(tree->waits[node], cell->category, tree->is_by_request))
             sums->idle_ns[which][row[i]] += cell->ns;
     }
     for (uint32_t i = 0; i < operand->sample_count; i++) {
+        const struct wp_cell *cell = &operand->cells[operand->samples[i].cell];
         uint32_t at = row[operand->samples[i].cell];
-        if (at < sums->rows)
+        bool is_idle = wp_compare_idle_is(tree->waits[operand->node[cell->node]], cell->category, true);
+        if (at < sums->rows && !(is_idle && tree->is_by_request))
             sums->parts[which][(size_t)at * operand->buckets + operand->place[i]] += (double)operand->samples[i].ns;
     }
     free(row);
@@ -261,6 +263,8 @@ void wp_row_sums_fini(struct wp_row_sums *sums)
         free(sums->count[i]);
         free(sums->idle_ns[i]);
         free(sums->parts[i]);
+        free(sums->request[i]);
+        free(sums->variance[i]);
     }
     *sums = (struct wp_row_sums){0};
 }

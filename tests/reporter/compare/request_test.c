@@ -51,6 +51,7 @@ struct turns {
     double ms[PARTS]; /* more of each, for a request */
     double pause_ms;
     double contention; /* waits for a CPU, of the rest of a request */
+    double background; /* of all time, a thread that computes for nobody */
     uint64_t seed;
     bool is_later, has_no_parts;
 };
@@ -113,6 +114,8 @@ static struct wp_report *record(const struct turns *turns)
         double pause = turns->pause_ms * (1 + 0.1 * normal(&seed));
         uint64_t answered = add_request(report, turns, at, &seed);
         double all = (double)(answered - at) / (double)MS + pause;
+        add(report, "[web];start_thread@libc.so.6;refresh@/srv/shop.py", WP_UNDERSTOOD_FUNCTIONS, at,
+            all * turns->background);
         for (unsigned i = 0; i < WORKERS; i++) /* one of them has answered */
             add(report, WORKER ";_queue.cpython-311.so+?@_queue.cpython-311.so;" FUTEX ";path:[web]", WP_OTHER_PATH,
                 i ? at : answered, i ? all : pause);
@@ -221,18 +224,94 @@ static void waiting_for_work_is_never_worse(void **state)
     end(&made, facts);
 }
 
+/* The hops of a comparison by the request add up to what a request takes, and say what each part takes. */
+static void a_request_is_the_unit(void **state)
+{
+    struct turns before = {.pause_ms = 20, .seed = 1},
+                 after = {.ms = {[SLEEP] = 3}, .pause_ms = 20, .seed = 2, .is_later = true};
+    struct wp_facts facts[2];
+    (void)state;
+    struct wp_compare made = compare(&before, &after, facts, &WP_COMPARE_DEFAULTS);
+    assert_int_equal(made.options.per, WP_PER_REQUEST);
+    for (int side = 0; side < 2; side++) {
+        double sum = 0;
+        for (size_t i = 0; i < made.changes[WP_CHANGE_HOPS].count; i++)
+            sum += made.changes[WP_CHANGE_HOPS].rows[i].rate[side].value;
+        assert_true(fabs(sum / made.operand[side].unit_ns - 1) < 0.02);
+    }
+    const struct wp_change *first = &made.changes[WP_CHANGE_HOPS].rows[0];
+    assert_int_equal(first->verdict, WP_VERDICT_WORSE);
+    assert_string_equal(first->name, "web");
+    assert_int_equal(first->category, WP_DELIBERATE_SLEEP);
+    assert_true(fabs(first->percent / 600 - 1) < 0.05); /* 3.5 ms instead of 0.5, whatever its other thread sleeps */
+    struct wp_pool pool = {0};
+    const char *sentence = wp_compare_sentence(&pool, &made, first);
+    if (!strstr(sentence, " times as long: 3.") || !strstr(sentence, " ms in a request instead of "))
+        fail_msg("%s", sentence);
+    wp_pool_fini(&pool);
+    end(&made, facts);
+    before.has_no_parts = true;
+    made = compare(&before, &after, facts, &WP_COMPARE_DEFAULTS);
+    assert_int_equal(made.options.per, WP_PER_WALL);
+    end(&made, facts);
+    before.has_no_parts = false;
+    before.background = 0.9;
+    made = compare(&before, &after, facts, &WP_COMPARE_DEFAULTS);
+    assert_int_equal(made.options.per, WP_PER_WALL);
+    end(&made, facts);
+    before.background = 0;
+    before.pause_ms = 100; /* fewer than a hundred in six seconds */
+    made = compare(&before, &after, facts, &WP_COMPARE_DEFAULTS);
+    assert_int_equal(made.options.per, WP_PER_WALL);
+    end(&made, facts);
+}
+
 static void equals_raise_no_alarm(void **state)
 {
-    struct turns same = {.pause_ms = 10};
-    unsigned named, count = alarms(same, same, NULL, 200, &named);
+    static const struct {
+        double pauses_ms[2], contention[2];
+    } cases[] = {{{10, 10}, {0, 0}}, {{10, 10}, {0.3, 0.3}}, {{10, 30}, {0, 0}}, {{30, 3}, {0, 0}},
+        {{10, 10}, {0.05, 0.4}}, {{10, 10}, {0.4, 0.05}}};
     (void)state;
-    print_message("one recording of a service: %u of 200 equals raise an alarm\n", count);
-    assert_true(count <= 2);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct turns before = {.pause_ms = cases[i].pauses_ms[0], .contention = cases[i].contention[0]};
+        struct turns after = {.pause_ms = cases[i].pauses_ms[1], .contention = cases[i].contention[1]};
+        unsigned named, count = alarms(before, after, NULL, 100, &named);
+        print_message(
+            "one recording, pauses of %.0f and %.0f ms, waits for a CPU %.2f and %.2f: %u of 100 equals raise an "
+            "alarm\n",
+            cases[i].pauses_ms[0], cases[i].pauses_ms[1], cases[i].contention[0], cases[i].contention[1], count);
+        assert_true(count <= 1);
+    }
+}
+
+static void a_slower_hop_is_found(void **state)
+{
+    static const struct {
+        enum part part;
+        double more, pauses_ms[2]; /* more: of itself */
+        unsigned least;
+        const char *hop;
+    } cases[] = {{EXECUTE, 0.2, {10, 10}, 95, "web › postgres"}, {EXECUTE, 0.5, {10, 30}, 99, "web › postgres"},
+        {EXECUTE, 0.5, {30, 3}, 99, "web › postgres"}, {RUN, 0.2, {10, 10}, 95, "web"},
+        {SLEEP, 0.5, {10, 10}, 95, "web"}, {TURN, 3, {10, 10}, 95, "web"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct turns before = {.pause_ms = cases[i].pauses_ms[0]}, after = {.pause_ms = cases[i].pauses_ms[1]};
+        after.ms[cases[i].part] = cases[i].more * parts[cases[i].part].ms;
+        unsigned named, count = alarms(before, after, cases[i].hop, 100, &named);
+        print_message(
+            "one recording, pauses of %.0f and %.0f ms, %.0f %% more of a part of %s: found in %u of 100, named "
+            "first in %u\n",
+            cases[i].pauses_ms[0], cases[i].pauses_ms[1], 100 * cases[i].more, cases[i].hop, count, named);
+        assert_true(count >= cases[i].least && named >= cases[i].least);
+    }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_faster_release_is_no_worse),
-        cmocka_unit_test(waiting_for_work_is_never_worse), cmocka_unit_test(equals_raise_no_alarm)};
+        cmocka_unit_test(waiting_for_work_is_never_worse), cmocka_unit_test(a_request_is_the_unit),
+        cmocka_unit_test(equals_raise_no_alarm), cmocka_unit_test(a_slower_hop_is_found)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
