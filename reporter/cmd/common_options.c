@@ -19,9 +19,9 @@ static const struct argp_option option_table[] = {
     {"against", KEY_AGAINST, "REF", 0,
         "Compare with this release, or with the newest measured one at this branch or commit", 1},
     {"per", KEY_PER, "UNIT", 0,
-        "Compare time by wall (a second), activity (a second of its own running), recording, or work (what a service "
-        "does in a second); default: recording where both are of recorded commands, work where each has two "
-        "recordings or more, else wall",
+        "Compare time by wall (a second), activity (a second of its own running), recording, work (what a service "
+        "does in a second) or request; default: recording where both are of recorded commands, work where each has "
+        "two recordings or more, request where each served a port a hundred times, else wall",
         1},
     {"alpha", KEY_ALPHA, "P", 0, "Probability of a false alarm in a comparison (0.01)", 1},
     {"method", KEY_METHOD, "NAME", 0,
@@ -65,7 +65,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         break;
     case KEY_PER:
         if ((found = wp_per_find(arg)) < 0)
-            argp_error(state, "'%s' is not a unit: wall, activity, recording or work", arg);
+            argp_error(state, "'%s' is not a unit: wall, activity, recording, work or request", arg);
         options->compare.per = (enum wp_per)found;
         break;
     case KEY_ALPHA:

@@ -3,6 +3,7 @@
 #include "reporter/compare/change.h"
 
 #include "reporter/compare/compare_build.h"
+#include "reporter/compare/contention.h"
 
 #include <errno.h>
 #include <math.h>
@@ -13,6 +14,8 @@
 #define LARGE_SHARE 0.01     /* of the whole of each side */
 #define LEAST_ALIKE 5.0      /* what large rows of a category say of each other, in degrees of freedom */
 #define LEAST_RELATIVE 0.005 /* the same of a row that both have */
+#define IDLE_SHARE 0.5       /* of a difference: a row that has more is of threads with nothing to do */
+#define OF_CONTENTION 0.25   /* so much of what requests wait for a CPU others make of any other time */
 #define LEAST_PIECES 5u      /* on the fuller side: fewer happenings are no distribution */
 
 bool wp_change_is_listed(const struct wp_compare *compare, uint64_t before, uint64_t after)
@@ -58,6 +61,16 @@ static bool is_in_all(
     return is && largest >= LARGE_SHARE;
 }
 
+/* What requests have of a row varies by no more than the whole of it does; nor, where that is mostly other time, by
+ * more than its share of that, or than requests do among themselves. */
+static void take_request(struct wp_measured_rate *rate, double value, double variance)
+{
+    double share = rate->value > 0 ? rate->error / rate->value : 0;
+    double whole = share * fmax(rate->value, value);
+    rate->value = value;
+    rate->error = fmin(whole, fmax(share * value, sqrt(variance)));
+}
+
 void wp_change_fill(
     const struct wp_compare_build *build, struct wp_change *change, const struct wp_row_sums *sums, uint32_t row)
 {
@@ -71,9 +84,14 @@ void wp_change_fill(
         if (!operand->buckets)
             continue;
         change->rate[i] = wp_rate_of(parts, build->activity[i], operand->buckets, operand->units);
+        if (sums->request[i])
+            take_request(&change->rate[i], sums->request[i][row], sums->variance[i][row]);
         change->between[i] = wp_intervals_rate(&build->intervals[i], &change->rate[i], parts, build->activity[i],
             operand->buckets, itself ? WP_INTERVAL_ITSELF : WP_INTERVAL_SIZE);
     }
+    for (int i = 0; i < 2 && !build->tree.is_by_request; i++)
+        change->idle_delta +=
+            (i == WP_AFTER ? 1 : -1) * (double)sums->idle_ns[i][row] / build->compare->operand[i].units;
     change->is_lone = is_lone(build, change, sums, row);
     change->is_in_all = is_in_all(build, change, sums, row);
 }
@@ -95,6 +113,11 @@ static bool is_few(const struct wp_change *change)
         return false;
     bool testable = change->rate[WP_BEFORE].freedom > 0 && change->rate[WP_AFTER].freedom > 0;
     return !testable || (change->count[WP_BEFORE] < LEAST_PIECES && change->count[WP_AFTER] < LEAST_PIECES);
+}
+
+bool wp_compare_is_unsettled(const struct wp_compare_build *build)
+{
+    return build->requests.count && build->intervals[WP_BEFORE].count < 2 && build->intervals[WP_AFTER].count < 2;
 }
 
 bool wp_compare_is_by_recording(const struct wp_compare *compare)
@@ -244,11 +267,26 @@ static struct wp_welch recordings_test(const struct wp_compare *compare, struct 
     return (struct wp_welch){t, relative.freedom, p};
 }
 
+/* The rates without what others on the machine make of the difference, as far as requests tell: who waits less for a
+ * CPU does not run as fast in each recording, either. */
+static struct wp_welch calm_test(const struct wp_compare *compare, const struct wp_change *change)
+{
+    const struct wp_operand *operands = compare->operand;
+    struct wp_measured_rate rates[2] = {change->rate[WP_BEFORE], change->rate[WP_AFTER]};
+    double before = rates[WP_BEFORE].value, ratio = rates[WP_AFTER].value / fmax(before, 1e-9);
+    if (before > 0 && ratio > 0)
+        rates[WP_AFTER].value =
+            before * exp(wp_contention_rest(log(ratio), operands[WP_BEFORE].contention, operands[WP_AFTER].contention));
+    for (int i = 0; i < 2; i++)
+        rates[i].error = hypot(rates[i].error, rates[i].value * operands[i].contention * OF_CONTENTION);
+    return wp_welch_test(&rates[WP_BEFORE], &rates[WP_AFTER]);
+}
+
 /* From what varies inside of recordings, and between them where there are several. */
 static struct wp_welch buckets_test(const struct wp_compare *compare, struct wp_change *change)
 {
     double shared = widen(compare, change);
-    struct wp_welch welch = wp_welch_test(&change->rate[WP_BEFORE], &change->rate[WP_AFTER]);
+    struct wp_welch welch = calm_test(compare, change);
     if (shared > 0 && welch.freedom > shared) /* both errors are one estimate: its degrees of freedom do not add up */
         welch.p = wp_student_tail(welch.t, shared);
     if (change->is_lone) /* the smaller of two p is twice that */
@@ -283,4 +321,14 @@ void wp_change_judge(const struct wp_compare *compare, struct wp_change *change,
         return;
     bool is_worse = (change->delta > 0) != (change->kind == WP_CHANGE_RATE);
     change->verdict = is_worse ? WP_VERDICT_WORSE : WP_VERDICT_BETTER;
+}
+
+bool wp_change_is_moved(const struct wp_compare *compare, const struct wp_change *change)
+{
+    bool is_worse = change->verdict == WP_VERDICT_WORSE, is_better = change->verdict == WP_VERDICT_BETTER;
+    if (change->kind != WP_CHANGE_TIME)
+        return compare->is_worse_whole && is_better;
+    bool is_idle = fabs(change->delta) > 0 && change->idle_delta / change->delta >= IDLE_SHARE;
+    return (compare->is_worse_whole && is_better) || (compare->is_better_whole && is_worse) ||
+        (is_idle && (is_worse || is_better));
 }

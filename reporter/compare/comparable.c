@@ -24,6 +24,17 @@ static const char *without_port(char room[WP_ROLE_BYTES], const char *name)
     return size >= 0 && (size_t)size < WP_ROLE_BYTES ? room : name;
 }
 
+const char *wp_comparable_service(char room[WP_ROLE_BYTES], const char *name)
+{
+    const char *space = strrchr(name, ' ');
+    char *end = NULL;
+    unsigned long port = space && space[1] >= '1' && space[1] <= '9' ? strtoul(space + 1, &end, 10) : 0;
+    if (port < EPHEMERAL_PORT || port > UINT16_MAX || *end)
+        return name;
+    int size = snprintf(room, WP_ROLE_BYTES, "%.*s *", (int)(space - name), name);
+    return size >= 0 && (size_t)size < WP_ROLE_BYTES ? room : name;
+}
+
 /* The process in a frame's name: the whole, or what stands in "path:[comm]"; NULL none. */
 static const char *process_of(const char *name, uint32_t style)
 {

@@ -16,6 +16,9 @@ struct wp_report;
  */
 struct wp_intern *wp_comparable_roles(const struct wp_report *before, const struct wp_report *after);
 
+/* The name of a service without a port that the kernel chose, "tcp port *". In `room`, or the name itself. */
+const char *wp_comparable_service(char room[WP_ROLE_BYTES], const char *name);
+
 /* The name of a frame without ports that the kernel chose, and by its role where `roles` has that. In `room`, or the
  * name itself. */
 const char *wp_comparable_frame(

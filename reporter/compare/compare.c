@@ -7,6 +7,7 @@
 #include "reporter/compare/compare_flame.h"
 #include "reporter/compare/compare_location.h"
 #include "reporter/compare/compare_method.h"
+#include "reporter/compare/compare_requests.h"
 #include "reporter/compare/compare_whole.h"
 #include "reporter/compare/compare_work.h"
 #include "reporter/recording/recorded_title.h"
@@ -25,7 +26,7 @@ enum alpha_share { SHARE_WALL, SHARE_REQUESTS, SHARE_HOPS, SHARE_PROCESSES, SHAR
 static const struct {
     const char *key, *unit;
 } pers[] = {{"wall", "a second of wall time"}, {"activity", "a second of its own running"},
-    {"recording", "one recording"}, {"work", "the work of a second"}};
+    {"recording", "one recording"}, {"work", "the work of a second"}, {"request", "a request"}};
 
 const char *wp_per_key(enum wp_per per)
 {
@@ -183,7 +184,8 @@ static uint32_t row_of_key(struct wp_compare_build *build, uint64_t a, uint64_t 
 
 static bool is_ignored(const struct wp_compare_build *build, uint32_t category)
 {
-    return build->compare->options.ignored >> category & 1;
+    bool is_machine = category == WP_SCHEDULER || category == WP_INVOLUNTARY;
+    return build->compare->options.ignored >> category & 1 || (is_machine && wp_compare_is_unsettled(build));
 }
 
 static uint32_t hop_row(void *context, uint32_t node, uint32_t category)
@@ -292,6 +294,10 @@ static int build_family(struct wp_compare_build *build, enum wp_change_family fa
         wp_pool_alloc(&build->compare->pool, (2 * (size_t)rows + 1) * sizeof(*changes->rows)); /* totals, too */
     if (!changes->rows || wp_row_sums_init(&sums, &build->tree, rows, row_ofs[family], build))
         return -ENOMEM;
+    if (family != WP_CHANGE_FUNCTIONS && wp_compare_request_sums(build, &sums, row_ofs[family], build)) {
+        wp_row_sums_fini(&sums);
+        return -ENOMEM;
+    }
     name_rows(build, family, row_ofs[family], changes->rows, rows);
     for (uint32_t row = 0; row < rows; row++) {
         struct wp_change change = changes->rows[row];
@@ -314,7 +320,7 @@ static int build_family(struct wp_compare_build *build, enum wp_change_family fa
 
 static double material_of(const struct wp_compare *compare)
 {
-    return MATERIAL_SHARE * (double)compare->operand[WP_BEFORE].total_ns / compare->operand[WP_BEFORE].units;
+    return MATERIAL_SHARE * compare->operand[WP_BEFORE].unit_ns;
 }
 
 /* A row that is smaller than the least difference on both sides gets no verdict: there is no test to correct for. */
@@ -458,17 +464,20 @@ static int judge(struct wp_compare_build *build)
 }
 
 /* Commands that run from start to end are compared by what one recording takes; services by what they did, where
- * recordings tell it, else by the second. */
+ * recordings or requests tell it, else by the second. */
 static int choose_unit(struct wp_compare_build *build)
 {
     struct wp_compare_options *options = &build->compare->options;
-    bool is_known = options->per != WP_PER_AUTO && options->per != WP_PER_WORK;
-    bool is_asked = options->per == WP_PER_WORK || options->method == WP_METHOD_T_TEST;
-    int rc = is_known || !is_asked ? 0 : wp_compare_work(build, &is_known);
-    if (!is_known)
-        options->per = WP_PER_WALL;
-    else if (options->per == WP_PER_AUTO)
-        options->per = WP_PER_WORK;
+    enum wp_per asked = options->per;
+    bool is_work = false, is_request = false, is_auto = asked == WP_PER_AUTO && options->method == WP_METHOD_T_TEST;
+    int rc = asked == WP_PER_WORK || is_auto ? wp_compare_work(build, &is_work) : 0;
+    if (!rc && (asked == WP_PER_REQUEST || (is_auto && !is_work)))
+        rc = wp_compare_requests(build, &is_request);
+    if (asked >= WP_PER_WORK)
+        options->per = is_work ? WP_PER_WORK : is_request ? WP_PER_REQUEST : WP_PER_WALL;
+    for (int i = 0; i < 2 && !is_request; i++)
+        build->compare->operand[i].unit_ns =
+            (double)build->compare->operand[i].total_ns / build->compare->operand[i].units;
     return rc;
 }
 
@@ -515,6 +524,7 @@ int wp_compare_build(struct wp_compare *compare, const struct wp_facts *before, 
     wp_intervals_fini(&build.intervals[WP_AFTER]);
     free(build.work[WP_BEFORE]);
     free(build.work[WP_AFTER]);
+    wp_compare_requests_fini(&build);
     if (rc || compare->pool.failed) {
         wp_compare_fini(compare);
         return wp_error_set(

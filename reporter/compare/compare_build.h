@@ -5,6 +5,16 @@
 #include "common/intmap.h"
 #include "reporter/compare/compare_rows.h"
 #include "reporter/compare/intervals.h"
+#include "storage/value/latency.h"
+
+/* What requests consist of, by hop and category. */
+struct wp_compare_requests {
+    struct wp_request_hop *hops; /* owned */
+    uint32_t count, room;
+    /* By bucket of their latency: how many there are, what is known of their time, and that which waits for a CPU. */
+    double number[2][WP_LATENCY_BUCKETS], told_ns[2][WP_LATENCY_BUCKETS], contended_ns[2][WP_LATENCY_BUCKETS];
+    double others[2]; /* the share of others in what the service waits for a CPU */
+};
 
 struct wp_compare_build {
     struct wp_compare *compare;
@@ -14,7 +24,8 @@ struct wp_compare_build {
     double *work[2];           /* the activity as work, where that is the unit; owned */
     double work_spread[2];     /* standard error of the logarithm of the work in a second; 0 not known */
     struct wp_operand_intervals intervals[2];
-    struct wp_intmap keys; /* rows of the family at work */
+    struct wp_compare_requests requests; /* count 0: they are not the unit */
+    struct wp_intmap keys;               /* rows of the family at work */
 };
 
 #endif

@@ -83,6 +83,7 @@ static void include_children(struct wp_row_sums *sums, const uint32_t *parent, c
             uint32_t buckets = compare->operand[operand].buckets;
             sums->ns[operand][parent[row]] += sums->ns[operand][row];
             sums->count[operand][parent[row]] += sums->count[operand][row];
+            sums->idle_ns[operand][parent[row]] += sums->idle_ns[operand][row];
             for (uint32_t i = 0; i < buckets; i++)
                 sums->parts[operand][(size_t)parent[row] * buckets + i] +=
                     sums->parts[operand][(size_t)row * buckets + i];
@@ -111,7 +112,7 @@ static int test_nodes(struct wp_compare_build *build, uint8_t *marks, const uint
     for (uint32_t i = 0; i < count && !rc; i++) {
         changes[i].adjusted = p[i];
         wp_change_judge(compare, &changes[i], 0);
-        bool is_moved = compare->is_worse_whole && changes[i].verdict == WP_VERDICT_BETTER;
+        bool is_moved = wp_change_is_moved(compare, &changes[i]);
         marks[place[i]] = (uint8_t)(is_moved ? WP_VERDICT_SAME : changes[i].verdict);
     }
     free(p);

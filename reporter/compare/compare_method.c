@@ -175,7 +175,7 @@ void wp_compare_conclude(
         wp_change_judge(compare, change, material);
     else if (!is_tested)
         conclude_by_method(compare, change, family, material);
-    if (compare->is_worse_whole && change->verdict == WP_VERDICT_BETTER) {
+    if (wp_change_is_moved(compare, change)) {
         change->verdict = WP_VERDICT_SAME; /* what takes less while the whole takes longer has only moved */
         change->assessment.severity = WP_SEVERITY_NONE;
     }

@@ -2,6 +2,7 @@
 #include "reporter/compare/compare_rows.h"
 
 #include "reporter/compare/comparable.h"
+#include "reporter/compare/compare_idle.h"
 #include "reporter/facts/stack_ends.h"
 #include "reporter/facts/stack_text.h"
 #include "storage/report/report_read.h"
@@ -180,6 +181,8 @@ int wp_compare_tree_init(struct wp_compare_tree *tree, const struct wp_facts *be
     if (!rc)
         rc = describe_nodes(tree);
     if (!rc)
+        rc = (tree->waits = wp_compare_idle_find(tree->tree, tree->layer)) ? 0 : -ENOMEM;
+    if (!rc)
         rc = place_flame(tree, WP_BEFORE, &before->flame);
     if (!rc)
         rc = place_flame(tree, WP_AFTER, &after->flame);
@@ -200,32 +203,41 @@ void wp_compare_tree_fini(struct wp_compare_tree *tree)
     free(tree->process);
     free(tree->function);
     free(tree->layer);
+    free(tree->waits);
     wp_intern_destroy(tree->names);
     wp_report_destroy(tree->tree);
     memset(tree, 0, sizeof(*tree));
 }
 
 static int sum_operand(
-    struct wp_row_sums *sums, const struct wp_compare_operand *operand, int which, wp_row_of row_of, void *context)
+    struct wp_row_sums *sums, const struct wp_compare_tree *tree, int which, wp_row_of row_of, void *context)
 {
+    const struct wp_compare_operand *operand = &tree->operand[which];
     uint32_t *row = calloc(operand->cell_count + (size_t)1, sizeof(*row));
     sums->ns[which] = calloc(sums->rows + (size_t)1, sizeof(uint64_t));
     sums->count[which] = calloc(sums->rows + (size_t)1, sizeof(uint64_t));
+    sums->idle_ns[which] = calloc(sums->rows + (size_t)1, sizeof(uint64_t));
     sums->parts[which] = calloc((size_t)sums->rows * operand->buckets + 1, sizeof(double));
-    if (!row || !sums->ns[which] || !sums->count[which] || !sums->parts[which]) {
+    if (!row || !sums->ns[which] || !sums->count[which] || !sums->idle_ns[which] || !sums->parts[which]) {
         free(row);
         return -ENOMEM;
     }
     for (uint32_t i = 0; i < operand->cell_count; i++) {
-        row[i] = row_of(context, operand->node[operand->cells[i].node], operand->cells[i].category);
+        const struct wp_cell *cell = &operand->cells[i];
+        uint32_t node = operand->node[cell->node];
+        row[i] = row_of(context, node, cell->category);
         if (row[i] >= sums->rows)
             continue;
-        sums->ns[which][row[i]] += operand->cells[i].ns;
-        sums->count[which][row[i]] += operand->cells[i].count;
+        sums->ns[which][row[i]] += cell->ns;
+        sums->count[which][row[i]] += cell->count;
+        if (wp_compare_idle_is(tree->waits[node], cell->category, tree->is_by_request))
+            sums->idle_ns[which][row[i]] += cell->ns;
     }
     for (uint32_t i = 0; i < operand->sample_count; i++) {
+        const struct wp_cell *cell = &operand->cells[operand->samples[i].cell];
         uint32_t at = row[operand->samples[i].cell];
-        if (at < sums->rows)
+        bool is_idle = wp_compare_idle_is(tree->waits[operand->node[cell->node]], cell->category, true);
+        if (at < sums->rows && !(is_idle && tree->is_by_request))
             sums->parts[which][(size_t)at * operand->buckets + operand->place[i]] += (double)operand->samples[i].ns;
     }
     free(row);
@@ -237,7 +249,7 @@ int wp_row_sums_init(
 {
     *sums = (struct wp_row_sums){.rows = rows};
     for (int i = 0; i < 2; i++)
-        if (sum_operand(sums, &tree->operand[i], i, row_of, context)) {
+        if (sum_operand(sums, tree, i, row_of, context)) {
             wp_row_sums_fini(sums);
             return -ENOMEM;
         }
@@ -249,7 +261,10 @@ void wp_row_sums_fini(struct wp_row_sums *sums)
     for (int i = 0; i < 2; i++) {
         free(sums->ns[i]);
         free(sums->count[i]);
+        free(sums->idle_ns[i]);
         free(sums->parts[i]);
+        free(sums->request[i]);
+        free(sums->variance[i]);
     }
     *sums = (struct wp_row_sums){0};
 }

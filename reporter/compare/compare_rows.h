@@ -26,16 +26,19 @@ struct wp_compare_tree {
     uint32_t *process;  /* by node: frame of the process it stands in, 0 none */
     uint32_t *function; /* by node: frame of the innermost function of its layer that is not the scheduler's, 0 none */
     uint8_t *layer;     /* by node: 0 no process yet, 1 the process of interest, 2 above it */
+    uint8_t *waits;     /* by node: for what, as compare_idle.c has it */
     uint32_t *place[2]; /* by node: place in that side's flame of it (the largest one, where names differ by chance), or
                          of the nearest node below that is there */
     struct wp_intern *names;
     uint32_t count, frame_count;
+    bool is_by_request; /* parts of rows are without what is idle */
 };
 
 /* Time of rows on both sides; rows by number, in no order. */
 struct wp_row_sums {
-    uint64_t *ns[2], *count[2];
-    double *parts[2]; /* row * buckets + place */
+    uint64_t *ns[2], *count[2], *idle_ns[2]; /* idle: of ns (compare_idle.h) */
+    double *parts[2];                        /* row * buckets + place */
+    double *request[2], *variance[2];        /* by row, ns a request and its variance; NULL: by another unit */
     uint32_t rows;
 };
 

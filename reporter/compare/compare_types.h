@@ -13,7 +13,8 @@ enum wp_per {         /* what both sides are divided by */
     WP_PER_ACTIVITY,  /* a second in which it was itself on a CPU */
     WP_PER_RECORDING, /* one recording, for commands that are run from start to end */
     WP_PER_WORK,      /* what a service does in a second of the older side (compare_work.h) */
-    WP_PER_AUTO,      /* RECORDING where both sides are of recorded commands; else WORK where that is known, or WALL */
+    WP_PER_REQUEST,   /* a request of a service (compare_requests.h) */
+    WP_PER_AUTO, /* RECORDING where both sides are of recorded commands; else WORK or REQUEST where known, or WALL */
 };
 
 enum wp_verdict {
@@ -52,13 +53,14 @@ struct wp_change {
     int category;       /* -1 none */
     uint32_t hop;       /* of hops: the chain's id while the comparison is made */
     uint32_t permalink; /* a node of the newer flame that the row stands on, 0 none */
-    bool is_ignored;    /* asked not to be judged */
+    bool is_ignored;    /* not judged: as was asked, or as one recording cannot tell it */
     bool is_lone;       /* in all recordings of one side, and in none of the other */
     bool is_in_all;     /* in all recordings of both sides, and no small part of one */
     uint64_t ns[2], count[2];
     struct wp_measured_rate rate[2];    /* ns a unit, with the error that was taken */
     struct wp_measured_rate between[2]; /* as the recordings of that side alone tell it; freedom 0: there is only one */
     double delta;                       /* ns a unit */
+    double idle_delta;                  /* of that: threads that wait for work or for a client */
     double percent;                     /* of before; INFINITY when there was none */
     double t, p, adjusted;              /* adjusted for all rows judged with it */
     enum wp_verdict verdict;
@@ -77,7 +79,9 @@ struct wp_operand {
     const char *release, *aggregate, *group, *label; /* label: what tells it from the other in a sentence */
     uint64_t wall_ns, total_ns, first_ns, recordings, sampled_ns, bucket_ns;
     uint32_t buckets, intervals;     /* intervals: recordings that can be distinguished */
-    double accounted_percent, units; /* units: seconds or recordings that it is divided by */
+    double accounted_percent, units; /* units: seconds, recordings or requests that it is divided by */
+    double unit_ns;                  /* the whole of one unit */
+    double contention;               /* of requests, where one recording has to do: waits for a CPU that others had */
 };
 
 struct wp_compare_options {
@@ -125,8 +129,9 @@ struct wp_compare {
     bool is_arranged;                                /* told is what is said */
     struct wp_moderation moderation;                 /* freedom 0: no side has several recordings */
     struct wp_moderation by_category[WP_CATEGORIES]; /* where a recording is the unit: of the large rows of each */
-    bool is_worse_whole; /* the wall time is surely worse, or what requests say of the whole */
-    bool is_degraded;    /* some judged row is worse */
+    bool is_worse_whole;  /* the wall time is surely worse, or what requests say of the whole */
+    bool is_better_whole; /* surely better, and nothing of the whole is worse */
+    bool is_degraded;     /* some judged row is worse */
 };
 
 #endif

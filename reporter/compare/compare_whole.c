@@ -2,6 +2,8 @@
 #include "reporter/compare/compare_whole.h"
 
 #include "reporter/compare/change.h"
+#include "reporter/compare/comparable.h"
+#include "reporter/compare/contention.h"
 #include "storage/report/report_read.h"
 #include "storage/report/report_transactions.h"
 #include "storage/value/latency.h"
@@ -12,18 +14,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SERVICES 3u       /* with most time, on both sides */
-#define SERVICE_ROWS 4u   /* of each: rate and three latencies */
-#define SERVICES_READ 64u /* of a side */
-#define LEAST_WALL 0.015  /* of a wall time between recordings: that a few of them differ by less is chance */
-#define NAME_BYTES 128u
-#define EPHEMERAL_PORT 32768u       /* where Linux begins to choose (net.ipv4.ip_local_port_range) */
+#define SERVICES 3u                 /* with most time, on both sides */
+#define SERVICE_ROWS 4u             /* of each: rate and three latencies */
+#define SERVICES_READ 64u           /* of a side */
+#define LEAST_WALL 0.015            /* of a wall time between recordings: that a few of them differ by less is chance */
 #define LEAST_BEYOND 5.0            /* requests beyond a quantile that tell where it is */
 #define BUCKET_ERROR (0.125 / 3.46) /* of a value that lies somewhere in a bucket of an eighth (standard deviation) */
 
 /* The latencies of a service on one side. */
 struct service {
-    char name[NAME_BYTES];
+    char name[WP_ROLE_BYTES];
     double counts[WP_LATENCY_BUCKETS], count, sum_ns;
 };
 
@@ -108,29 +108,17 @@ static void add_wall(struct wp_compare_build *build)
 
 /* --- requests --- */
 
-/* A port that the kernel chose is another one each time: "tcp port *". */
-static void comparable_service(char name[NAME_BYTES], const char *text)
-{
-    const char *space = strrchr(text, ' ');
-    char *end = NULL;
-    unsigned long port = space && space[1] >= '1' && space[1] <= '9' ? strtoul(space + 1, &end, 10) : 0;
-    if (port >= EPHEMERAL_PORT && port <= UINT16_MAX && !*end)
-        snprintf(name, NAME_BYTES, "%.*s *", (int)fmin((double)(space - text), NAME_BYTES - 3), text);
-    else
-        snprintf(name, NAME_BYTES, "%s", text);
-}
-
 static struct service *service_of(struct services *services, const char *text)
 {
-    char name[NAME_BYTES];
-    comparable_service(name, text);
+    char room[WP_ROLE_BYTES];
+    const char *name = wp_comparable_service(room, text);
     for (size_t i = 0; i < services->count; i++)
         if (!strcmp(services->rows[i].name, name))
             return &services->rows[i];
     if (services->count == SERVICES_READ)
         return NULL;
     struct service *service = &services->rows[services->count++];
-    memcpy(service->name, name, sizeof(name));
+    snprintf(service->name, sizeof(service->name), "%s", name);
     return service;
 }
 
@@ -192,8 +180,8 @@ static struct wp_measured_rate spread_of(const struct wp_compare_build *build, i
     double whole = 0, squares = 0, freedom = 0;
     for (size_t i = 0; i < hops->count; i++) {
         const struct wp_change *row = &hops->rows[i];
-        double ns = (double)row->ns[operand], share = row->rate[operand].error / row->rate[operand].value;
-        if (!wp_change_is_tested(row) || row->rate[operand].value <= 0 || row->rate[operand].freedom <= 0)
+        double ns = row->rate[operand].value, share = row->rate[operand].error / ns;
+        if (!wp_change_is_tested(row) || ns <= 0 || row->rate[operand].freedom <= 0)
             continue;
         whole += ns;
         squares += ns * share * share;
@@ -223,24 +211,36 @@ static void add_rate(struct wp_compare_build *build, const struct service *const
     finish_row(row, logs, 0);
 }
 
+/* Waits for a CPU that others had, of the slowest `share`: what is left of the difference without them, and that they
+ * vary by as much as themselves. */
+static void without_others(const struct wp_compare_build *build, struct wp_measured_rate logs[2], double share)
+{
+    double has[2] = {wp_contention_of(build, WP_BEFORE, share), wp_contention_of(build, WP_AFTER, share)};
+    double difference = logs[WP_AFTER].value - logs[WP_BEFORE].value;
+    logs[WP_AFTER].value = logs[WP_BEFORE].value + wp_contention_rest(difference, has[WP_BEFORE], has[WP_AFTER]);
+    for (int i = 0; i < 2; i++)
+        logs[i].error = sqrt(logs[i].error * logs[i].error + has[i] * has[i]);
+}
+
 /* The error of a quantile is that of its rank among the requests (binomial), and what the side varies by. */
 static void add_latency(struct wp_compare_build *build, const struct service *const service[2], unsigned percent)
 {
     struct wp_compare *compare = build->compare;
-    double share = percent / 100.0;
+    double quantile = percent / 100.0;
     struct wp_measured_rate logs[2];
     struct wp_change *row = add_row(compare,
         wp_pool_printf(&compare->pool, "p%u of requests on %s", percent, service[WP_AFTER]->name), WP_CHANGE_LATENCY);
     for (int i = 0; i < 2; i++) {
-        double rank = sqrt(share * (1 - share) / service[i]->count);
-        double own = (log_quantile(service[i], share + rank) - log_quantile(service[i], share - rank)) / 2;
+        double rank = sqrt(quantile * (1 - quantile) / service[i]->count);
+        double own = (log_quantile(service[i], quantile + rank) - log_quantile(service[i], quantile - rank)) / 2;
         logs[i] = spread_of(build, i);
-        logs[i].value = log_quantile(service[i], share);
+        logs[i].value = log_quantile(service[i], quantile);
         logs[i].error = sqrt(logs[i].error * logs[i].error + own * own + BUCKET_ERROR * BUCKET_ERROR);
-        logs[i].freedom = service[i]->count * (1 - share) < LEAST_BEYOND ? 0 : logs[i].freedom;
+        logs[i].freedom = service[i]->count * (1 - quantile) < LEAST_BEYOND ? 0 : logs[i].freedom;
         row->rate[i].value = exp(logs[i].value);
         row->count[i] = (uint64_t)service[i]->count;
     }
+    without_others(build, logs, fmin(1, 2 * (1 - quantile))); /* the quantile is in the middle of the slowest so many */
     finish_row(row, logs, 0);
 }
 
@@ -285,5 +285,7 @@ void wp_compare_judge_whole(struct wp_compare *compare)
     for (size_t i = 0; i < changes->count; i++) {
         wp_change_judge(compare, &changes->rows[i], 0);
         compare->is_worse_whole |= changes->rows[i].verdict == WP_VERDICT_WORSE;
+        compare->is_better_whole |= changes->rows[i].verdict == WP_VERDICT_BETTER;
     }
+    compare->is_better_whole &= !compare->is_worse_whole;
 }

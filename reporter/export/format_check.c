@@ -241,7 +241,7 @@ static void put_case(struct wp_buffer *out, struct wp_pool *pool, const struct w
         wp_buffer_puts(out, "/>\n    </testcase>\n");
     } else if (change->verdict == WP_VERDICT_FEW || change->is_ignored) {
         wp_buffer_puts(out, ">\n      <skipped");
-        put_attribute(out, "message", change->is_ignored ? "asked not to be judged" : "too little to test");
+        put_attribute(out, "message", change->is_ignored ? "not judged" : "too little to test");
         wp_buffer_puts(out, "/>\n    </testcase>\n");
     } else {
         wp_buffer_puts(out, "/>\n");

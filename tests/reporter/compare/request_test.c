@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Services of one recording a side: what a request consists of is compared, idle threads and pauses of clients are not.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "reporter/compare/compare.h"
+#include "reporter/compare/compare_findings.h"
+#include "reporter/load/facts_read.h"
+#include "storage/report/report_series.h"
+#include "storage/report/report_transactions.h"
+#include "tests/reporter/sample.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MS 1000000ull
+#define START (1790000000ull * 1000 * MS)
+#define LATER (3600000ull * MS)
+#define RECORDED_MS 6000.0
+#define WORKERS 6u
+#define SERVICE "tcp port 80"
+#define LOOP "[web];start_thread@libc.so.6;loop@web;epoll_wait@libc.so.6;sleep:epoll_wait tcp :80"
+#define WORKER "[web];start_thread@libc.so.6;_worker@/usr/lib/python3.11/concurrent/futures/thread.py"
+#define HANDLE WORKER ";checkout@/srv/shop.py"
+#define QUERY HANDLE ";find_orders@/srv/shop.py;recv@libc.so.6;sleep:recv tcp 10.0.0.2:5432"
+#define FUTEX "PyThread_acquire_lock_timed@python3.11;__new_sem_wait_slow64@libc.so.6;sleep:futex"
+
+enum part { RUN, UNSAMPLED, SLEEP, PARSE, EXECUTE, TURN, PARTS };
+
+/* What a request consists of, and how it differs from one to the next (standard deviation, of itself). */
+static const struct {
+    const char *stack, *who;
+    enum wp_category category;
+    double ms, spread;
+} parts[PARTS] = {{HANDLE ";price_items@/srv/shop.py", "web", WP_UNDERSTOOD_FUNCTIONS, 1.2, 0.2},
+    {"[web]", "web", WP_RUNNING_NOT_SAMPLED, 0.8, 0.2},
+    {HANDLE ";write_audit@/srv/shop.py;clock_nanosleep@libc.so.6;sleep:clock_nanosleep", "web", WP_DELIBERATE_SLEEP,
+        0.5, 0.05},
+    {QUERY ";[postgres];main@postgres;exec_simple_query@postgres;pg_parse@postgres", "web › postgres",
+        WP_UNDERSTOOD_FUNCTIONS, 0.4, 0.3},
+    {QUERY ";[postgres];main@postgres;exec_simple_query@postgres", "web › postgres", WP_UNDERSTOOD_FUNCTIONS, 0.6, 0.3},
+    {HANDLE ";write_audit@/srv/shop.py;" FUTEX ";path:[web]", "web", WP_OTHER_PATH, 0.2, 1}};
+
+/* A service asked by one client after the other, which pauses between. */
+struct turns {
+    double ms[PARTS]; /* more of each, for a request */
+    double pause_ms;
+    double contention; /* waits for a CPU, of the rest of a request */
+    double background; /* of all time, a thread that computes for nobody */
+    uint64_t seed;
+    bool is_later, has_no_parts;
+};
+
+static double chance(uint64_t *seed) /* splitmix64 (Steele, Lea and Flood); 0 to 1 */
+{
+    uint64_t z = *seed += 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return ((double)((z ^ (z >> 31)) >> 11) + 0.5) / 9007199254740992.0;
+}
+
+static double normal(uint64_t *seed) /* Box and Muller */
+{
+    double r = sqrt(-2 * log(chance(seed)));
+    return r * cos(2 * M_PI * chance(seed));
+}
+
+static uint64_t add(struct wp_report *report, const char *stack, enum wp_category category, uint64_t at, double ms)
+{
+    uint64_t ns = (uint64_t)(fmax(0, ms) * (double)MS);
+    if (ns)
+        wp_report_add_at(report, sample_node(report, stack), category, at, at + ns);
+    return at + ns;
+}
+
+static void add_part(
+    struct wp_report *report, const struct turns *turns, const char *who, unsigned part, double took_ms, uint64_t ns)
+{
+    struct wp_transaction_part row = {SERVICE, who, "", part, wp_latency_bucket((uint64_t)(took_ms * (double)MS)), ns};
+    if (!turns->has_no_parts && ns)
+        wp_report_transaction_part(report, &row);
+}
+
+/* Ends when its answer is sent. */
+static uint64_t add_request(struct wp_report *report, const struct turns *turns, uint64_t at, uint64_t *seed)
+{
+    double ms[PARTS], sum = 0;
+    uint64_t began = at;
+    for (int i = 0; i < PARTS; i++)
+        sum += ms[i] = fmax(0.001, (parts[i].ms + turns->ms[i]) * (1 + parts[i].spread * normal(seed)));
+    double contention = sum * turns->contention * -log(chance(seed));
+    for (int i = 0; i < PARTS; i++) {
+        at = add(report, parts[i].stack, parts[i].category, at, ms[i]);
+        add_part(report, turns, parts[i].who, parts[i].category, sum + contention, (uint64_t)(ms[i] * (double)MS));
+    }
+    at = add(report, "[web];sched:runnable", WP_SCHEDULER, at, contention);
+    add_part(report, turns, "web", WP_SCHEDULER, sum + contention, (uint64_t)(contention * (double)MS));
+    wp_report_transaction(report, SERVICE, began, at - began);
+    return at;
+}
+
+static struct wp_report *record(const struct turns *turns)
+{
+    struct wp_report *report = wp_report_create();
+    uint64_t seed = turns->seed, began = START + turns->is_later * LATER, at = began;
+    double wall_ms = 0;
+    assert_non_null(report);
+    while ((wall_ms = (double)(at - began) / (double)MS) < RECORDED_MS) {
+        double pause = turns->pause_ms * (1 + 0.1 * normal(&seed));
+        uint64_t answered = add_request(report, turns, at, &seed);
+        double all = (double)(answered - at) / (double)MS + pause;
+        add(report, "[web];start_thread@libc.so.6;refresh@/srv/shop.py", WP_UNDERSTOOD_FUNCTIONS, at,
+            all * turns->background);
+        for (unsigned i = 0; i < WORKERS; i++) /* one of them has answered */
+            add(report, WORKER ";_queue.cpython-311.so+?@_queue.cpython-311.so;" FUTEX ";path:[web]", WP_OTHER_PATH,
+                i ? at : answered, i ? all : pause);
+        at = add(report, LOOP ";tcp:127.0.0.1:*;[load];pause@load;clock_nanosleep@libc.so.6;sleep:clock_nanosleep",
+            WP_DELIBERATE_SLEEP, answered, pause);
+    }
+    for (double ms = 0; ms < wall_ms; ms += 1000)
+        add(report, "[web];main@web;Arbiter.sleep@web;select@libc.so.6;sleep:pselect6", WP_DELIBERATE_SLEEP,
+            began + (uint64_t)ms * MS, fmin(1000, wall_ms - ms));
+    wp_report_activity(report, began, at);
+    return report;
+}
+
+static struct wp_compare compare(const struct turns *before, const struct turns *after, struct wp_facts facts[2],
+    const struct wp_compare_options *options)
+{
+    struct wp_compare made;
+    struct wp_error err = {0};
+    for (int i = 0; i < 2; i++)
+        if (wp_facts_build(&facts[i], i ? "v2" : "v1", "service", record(i ? after : before), NULL, &err))
+            fail_msg("%s", err.text);
+    if (wp_compare_build(&made, &facts[0], &facts[1], options, &err))
+        fail_msg("%s", err.text);
+    return made;
+}
+
+static void end(struct wp_compare *made, struct wp_facts facts[2])
+{
+    wp_compare_fini(made);
+    wp_facts_fini(&facts[0]);
+    wp_facts_fini(&facts[1]);
+}
+
+static const struct wp_change *hop_of(const struct wp_compare *made, const char *name, enum wp_category category)
+{
+    for (size_t i = 0; i < made->changes[WP_CHANGE_HOPS].count; i++)
+        if (!strcmp(made->changes[WP_CHANGE_HOPS].rows[i].name, name) &&
+            made->changes[WP_CHANGE_HOPS].rows[i].category == (int)category)
+            return &made->changes[WP_CHANGE_HOPS].rows[i];
+    fail_msg("no hop %s", name);
+    return NULL;
+}
+
+/* How many of `trials` raise an alarm; `named`: have that hop first of those that are worse. */
+static unsigned alarms(struct turns before, struct turns after, const char *hop, unsigned trials, unsigned *named)
+{
+    unsigned count = 0;
+    *named = 0;
+    after.is_later = true;
+    for (uint64_t trial = 1; trial <= trials; trial++) {
+        struct wp_facts facts[2];
+        before.seed = trial * 2;
+        after.seed = trial * 2 + 1000003;
+        struct wp_compare made = compare(&before, &after, facts, &WP_COMPARE_DEFAULTS);
+        const struct wp_change *first = made.changes[WP_CHANGE_HOPS].rows;
+        count += made.is_degraded;
+        *named += hop && first->verdict == WP_VERDICT_WORSE && !strcmp(first->name, hop);
+        end(&made, facts);
+    }
+    return count;
+}
+
+#define SLOW_QUERY                                                                                                     \
+    {                                                                                                                  \
+        [EXECUTE] = 25                                                                                                 \
+    }
+
+/* Workers and clients of the faster one wait longer; as the whole is better, no hop is worse. */
+static void a_faster_release_is_no_worse(void **state)
+{
+    (void)state;
+    for (int per = WP_PER_WALL; per <= WP_PER_AUTO; per++) {
+        struct wp_facts facts[2];
+        struct turns slow = {.ms = SLOW_QUERY, .pause_ms = 30, .seed = 1},
+                     fast = {.ms = {[SLEEP] = 1}, .pause_ms = 30, .seed = 2, .is_later = true};
+        struct wp_compare_options options = WP_COMPARE_DEFAULTS;
+        options.per = (enum wp_per)per;
+        struct wp_compare made = compare(&slow, &fast, facts, &options);
+        const struct wp_change *sleeps = hop_of(&made, "web", WP_DELIBERATE_SLEEP);
+        if (made.is_degraded || !made.better)
+            fail_msg("per %s: %zu worse, %zu better", wp_per_key(made.options.per), made.worse, made.better);
+        assert_int_not_equal(sleeps->verdict, WP_VERDICT_WORSE); /* though a request does sleep for longer */
+        end(&made, facts);
+        made = compare(&fast, &slow, facts, &options);
+        assert_true(made.is_degraded && !made.better);
+        end(&made, facts);
+    }
+}
+
+/* Where no request says that the whole is better. */
+static void waiting_for_work_is_never_worse(void **state)
+{
+    struct turns busy = {.pause_ms = 2, .seed = 1}, idle = {.pause_ms = 60, .seed = 2, .is_later = true};
+    struct wp_compare_options options = WP_COMPARE_DEFAULTS;
+    struct wp_facts facts[2];
+    (void)state;
+    options.per = WP_PER_WALL;
+    struct wp_compare made = compare(&busy, &idle, facts, &options);
+    const struct wp_change *workers = hop_of(&made, "web", WP_OTHER_PATH);
+    const struct wp_change *client = hop_of(&made, "web › load", WP_DELIBERATE_SLEEP);
+    assert_true(client->delta > 0 && client->adjusted < 0.001);
+    assert_int_equal(client->verdict, WP_VERDICT_SAME);
+    assert_true(workers->delta > 0 && workers->adjusted < 0.001);
+    assert_int_equal(workers->verdict, WP_VERDICT_SAME);
+    assert_false(made.is_degraded);
+    end(&made, facts);
+}
+
+/* The hops of a comparison by the request add up to what a request takes, and say what each part takes. */
+static void a_request_is_the_unit(void **state)
+{
+    struct turns before = {.pause_ms = 20, .seed = 1},
+                 after = {.ms = {[SLEEP] = 3}, .pause_ms = 20, .seed = 2, .is_later = true};
+    struct wp_facts facts[2];
+    (void)state;
+    struct wp_compare made = compare(&before, &after, facts, &WP_COMPARE_DEFAULTS);
+    assert_int_equal(made.options.per, WP_PER_REQUEST);
+    for (int side = 0; side < 2; side++) {
+        double sum = 0;
+        for (size_t i = 0; i < made.changes[WP_CHANGE_HOPS].count; i++)
+            sum += made.changes[WP_CHANGE_HOPS].rows[i].rate[side].value;
+        assert_true(fabs(sum / made.operand[side].unit_ns - 1) < 0.02);
+    }
+    const struct wp_change *first = &made.changes[WP_CHANGE_HOPS].rows[0];
+    assert_int_equal(first->verdict, WP_VERDICT_WORSE);
+    assert_string_equal(first->name, "web");
+    assert_int_equal(first->category, WP_DELIBERATE_SLEEP);
+    assert_true(fabs(first->percent / 600 - 1) < 0.05); /* 3.5 ms instead of 0.5, whatever its other thread sleeps */
+    struct wp_pool pool = {0};
+    const char *sentence = wp_compare_sentence(&pool, &made, first);
+    if (!strstr(sentence, " times as long: 3.") || !strstr(sentence, " ms in a request instead of "))
+        fail_msg("%s", sentence);
+    wp_pool_fini(&pool);
+    end(&made, facts);
+    before.has_no_parts = true;
+    made = compare(&before, &after, facts, &WP_COMPARE_DEFAULTS);
+    assert_int_equal(made.options.per, WP_PER_WALL);
+    end(&made, facts);
+    before.has_no_parts = false;
+    before.background = 0.9;
+    made = compare(&before, &after, facts, &WP_COMPARE_DEFAULTS);
+    assert_int_equal(made.options.per, WP_PER_WALL);
+    end(&made, facts);
+    before.background = 0;
+    before.pause_ms = 100; /* fewer than a hundred in six seconds */
+    made = compare(&before, &after, facts, &WP_COMPARE_DEFAULTS);
+    assert_int_equal(made.options.per, WP_PER_WALL);
+    end(&made, facts);
+}
+
+static void equals_raise_no_alarm(void **state)
+{
+    static const struct {
+        double pauses_ms[2], contention[2];
+    } cases[] = {{{10, 10}, {0, 0}}, {{10, 10}, {0.3, 0.3}}, {{10, 30}, {0, 0}}, {{30, 3}, {0, 0}},
+        {{10, 10}, {0.05, 0.4}}, {{10, 10}, {0.4, 0.05}}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct turns before = {.pause_ms = cases[i].pauses_ms[0], .contention = cases[i].contention[0]};
+        struct turns after = {.pause_ms = cases[i].pauses_ms[1], .contention = cases[i].contention[1]};
+        unsigned named, count = alarms(before, after, NULL, 100, &named);
+        print_message(
+            "one recording, pauses of %.0f and %.0f ms, waits for a CPU %.2f and %.2f: %u of 100 equals raise an "
+            "alarm\n",
+            cases[i].pauses_ms[0], cases[i].pauses_ms[1], cases[i].contention[0], cases[i].contention[1], count);
+        assert_true(count <= 1);
+    }
+}
+
+static void a_slower_hop_is_found(void **state)
+{
+    static const struct {
+        enum part part;
+        double more, pauses_ms[2]; /* more: of itself */
+        unsigned least;
+        const char *hop;
+    } cases[] = {{EXECUTE, 0.2, {10, 10}, 95, "web › postgres"}, {EXECUTE, 0.5, {10, 30}, 99, "web › postgres"},
+        {EXECUTE, 0.5, {30, 3}, 99, "web › postgres"}, {RUN, 0.2, {10, 10}, 95, "web"},
+        {SLEEP, 0.5, {10, 10}, 95, "web"}, {TURN, 3, {10, 10}, 95, "web"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct turns before = {.pause_ms = cases[i].pauses_ms[0]}, after = {.pause_ms = cases[i].pauses_ms[1]};
+        after.ms[cases[i].part] = cases[i].more * parts[cases[i].part].ms;
+        unsigned named, count = alarms(before, after, cases[i].hop, 100, &named);
+        print_message(
+            "one recording, pauses of %.0f and %.0f ms, %.0f %% more of a part of %s: found in %u of 100, named "
+            "first in %u\n",
+            cases[i].pauses_ms[0], cases[i].pauses_ms[1], 100 * cases[i].more, cases[i].hop, count, named);
+        assert_true(count >= cases[i].least && named >= cases[i].least);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_faster_release_is_no_worse),
+        cmocka_unit_test(waiting_for_work_is_never_worse), cmocka_unit_test(a_request_is_the_unit),
+        cmocka_unit_test(equals_raise_no_alarm), cmocka_unit_test(a_slower_hop_is_found)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
