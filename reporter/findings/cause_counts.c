@@ -80,6 +80,12 @@ const char *wp_cause_peer(const struct wp_facts *facts, uint32_t sleep)
         : NULL;
 }
 
+/* "tcp :8101" of the port and of connections that others opened to it; who is asked has an address. */
+bool wp_cause_is_accepted(const char *peer)
+{
+    return !strncmp(peer, "tcp :", 5) || !strncmp(peer, "udp :", 5);
+}
+
 const char *wp_cause_due(const struct wp_causes *causes, struct wp_facts *facts, uint32_t row)
 {
     const struct wp_flame *flame = &facts->flame;
@@ -150,6 +156,12 @@ static void count_paths(
         threads->role = wp_pool_text(&facts->pool, wp_intern_text(trace->strings, trace->frames[role].name));
 }
 
+static bool is_asked(const char *name)
+{
+    const char *peer = peer_of(name);
+    return peer && !wp_cause_is_accepted(peer);
+}
+
 /* The window is of one recording: another one may have the same services at other ports. */
 uint32_t wp_cause_peers(const struct wp_causes *causes, struct wp_facts *facts, uint32_t sleep)
 {
@@ -161,7 +173,7 @@ uint32_t wp_cause_peers(const struct wp_causes *causes, struct wp_facts *facts, 
         uint32_t frame = trace->nodes[i].frame;
         look_at_node(trace, on, i, "", wp_facts_frame_name(facts, location));
         if (!on[i].has_location || on[i].is_over || is_seen[frame] || trace->frames[frame].style != WP_STYLE_SLEEP ||
-            !peer_of(wp_intern_text(trace->strings, trace->frames[frame].name)))
+            !is_asked(wp_intern_text(trace->strings, trace->frames[frame].name)))
             continue;
         is_seen[frame] = true;
         count++;
