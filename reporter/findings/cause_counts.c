@@ -80,12 +80,6 @@ const char *wp_cause_peer(const struct wp_facts *facts, uint32_t sleep)
         : NULL;
 }
 
-/* "tcp :8101" of the port and of connections that others opened to it; who is asked has an address. */
-bool wp_cause_is_accepted(const char *peer)
-{
-    return !strncmp(peer, "tcp :", 5) || !strncmp(peer, "udp :", 5);
-}
-
 const char *wp_cause_due(const struct wp_causes *causes, struct wp_facts *facts, uint32_t row)
 {
     const struct wp_flame *flame = &facts->flame;

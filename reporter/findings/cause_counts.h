@@ -23,8 +23,6 @@ struct wp_cause_threads wp_cause_threads(const struct wp_causes *causes, struct 
 uint32_t wp_cause_peers(const struct wp_causes *causes, struct wp_facts *facts, uint32_t sleep);
 /* Whether it waits on a socket: "tcp 10.0.0.7:5432" of its frame; NULL it does not. */
 const char *wp_cause_peer(const struct wp_facts *facts, uint32_t sleep);
-/* Whether that is a connection, or the port itself, on which others ask: not who waits on it. */
-bool wp_cause_is_accepted(const char *peer);
 /* Of calls that timed out and do not say themselves for what: who had not answered in half of their time or more,
  * "tcp 10.0.0.7:5432" in the facts' pool; NULL: it is not known. */
 const char *wp_cause_due(const struct wp_causes *causes, struct wp_facts *facts, uint32_t row);

@@ -6,6 +6,7 @@
 #include "reporter/facts/rivals.h"
 #include "reporter/facts/stack_text.h"
 #include "reporter/findings/caller_text.h"
+#include "reporter/findings/cause_behind.h"
 #include "reporter/findings/cause_holder.h"
 #include "reporter/findings/cause_lock.h"
 #include "reporter/findings/cause_waiting.h"
@@ -119,8 +120,8 @@ static const char *who_text(const struct text *t, const struct wp_cause_fact *ca
     uint32_t waiting = is_own ? waiting_for_thread(t, cause) : wp_cause_waiting(t->causes, t->facts, t->of->row, &ns);
     if (is_own && !waiting)
         return cause->has_threads ? of_threads(t, cause->base) : process_text(t, cause->base);
-    return wp_pool_printf(t->pool, "%s waits%s for %s, which", process_text(t, cause->base),
-        waiting ? location_text(t, waiting) : "", other_text(t, cause));
+    return wp_pool_printf(t->pool, "%s waits%s%s for %s, which", process_text(t, cause->base),
+        waiting ? location_text(t, waiting) : "", wp_cause_behind_text(t->of), other_text(t, cause));
 }
 
 /* "28.9 s (62 %)" */
@@ -183,7 +184,9 @@ static const char *language_lock_text(const struct text *t, uint32_t sleep)
         return "";
     if (wp_lock_is_of_interpreter(name))
         return wp_pool_printf(t->pool, "the %s", name);
-    return wp_pool_printf(t->pool, strcmp(name, "monitor") ? "a `%s`" : "a %s", name);
+    if (!strcmp(name, "monitor"))
+        return "a monitor";
+    return wp_pool_printf(t->pool, "%s `%s`", strcmp(name, "LWLock") ? "a" : "an", name);
 }
 
 /* "`cache_lock`" of "cache_lock (orders)"; "the lock of the file PATH"; "" of one without a name. */

@@ -179,10 +179,19 @@ static void look_function(struct on_stack *at, const struct wp_facts *facts, uin
     at->role = facts->flame.nodes[node].frame;
     enum wp_lock_call kind =
         at->below && at->below_role == at->role ? wp_cause_lock_call(facts, at->below) : WP_LOCK_CALL_UNKNOWN;
-    if (!at->pool && (wp_lock_call_is_condition(kind) || kind == WP_LOCK_CALL_SEMAPHORE || kind == WP_LOCK_CALL_PARKED))
+    if (!at->pool &&
+        (wp_lock_call_is_condition(kind) || kind == WP_LOCK_CALL_SEMAPHORE || kind == WP_LOCK_CALL_PARKED) &&
+        !wp_cause_database_lock(facts, at->below))
         at->pool = at->below;
     if (!at->pool && at->token && at->below_role == at->role)
         at->pool = at->token;
+}
+
+/* Whom a thread waits for that holds what others want: its own client, "tcp :3306" or "tcp:10.0.0.9:*". */
+static bool is_client(const char *name)
+{
+    const char *call = strchr(name, ' '), *colon = strrchr(name, ':');
+    return (call && wp_cause_is_accepted(call + 1)) || (colon && !strcmp(colon, ":*"));
 }
 
 static bool is_worker(const char *process)
@@ -215,12 +224,16 @@ static void look_at_node(struct on_stack *on, const struct wp_facts *facts, uint
             break;
         at->sleep = node;
         at->first = at->first ? at->first : node;
+        at->pool = is_client(name) ? 0 : at->pool;
         if (!at->lock && wp_cause_is_lock(facts, node, &lock) &&
             (*lock || at->below ||
                 wp_cause_lock_call(facts, node) != WP_LOCK_CALL_INTERPRETER)) /* else it may wait for a thread's end */
             at->lock = node;
         if (!at->pause && is_stopped(facts, at, node, 0))
             at->pause = node;
+        break;
+    case WP_STYLE_NET:
+        at->pool = is_client(name) ? 0 : at->pool;
         break;
     case WP_STYLE_WAIT:
         if (!at->deadlock && !strncmp(name, "deadlock:", 9))

@@ -3,6 +3,7 @@
 
 #include "common/clock.h"
 #include "reporter/display/humanize.h"
+#include "reporter/findings/cause_lock.h"
 #include "reporter/findings/served.h"
 
 #define LEAST_REQUESTS 20u
