@@ -13,6 +13,7 @@
 #define LEAST_PEERS 3u
 #define LEAST_DELAYS 3u
 #define DELAY_LEAST_NS (36u * (uint64_t)WP_NS_PER_MS) /* TCP_DELACK_MIN is 40 ms (include/net/tcp.h), */
+#define RETRANSMIT_NS (200u * (uint64_t)WP_NS_PER_MS) /* TCP_RTO_MIN: what is lost is sent again then (same file) */
 #define DELAY_MOST_NS (48u * (uint64_t)WP_NS_PER_MS)  /* ... and its timer has ticks */
 
 static bool is_delayed_ack(const struct wp_cause_case *of, struct wp_pattern *pattern)
@@ -28,6 +29,43 @@ static bool is_delayed_ack(const struct wp_cause_case *of, struct wp_pattern *pa
         "write "
         "for each message, avoids it",
         wp_human_count(pool, count), wp_human_duration(pool, mean));
+    return true;
+}
+
+/* Between which hosts most segments were sent again, of those whose messages took as long as that takes. */
+struct lossy {
+    const struct wp_edge_fact *edge;
+    uint64_t resent, longest_ns;
+};
+
+static struct lossy find_lossy(struct wp_facts *facts)
+{
+    const struct wp_metadata *said = &facts->release_metadata;
+    struct lossy most = {0};
+    for (size_t i = 0; i < facts->edge_count; i++) {
+        const struct wp_edge_fact *edge = &facts->edges[i];
+        const char *there = wp_pool_printf(&facts->pool, "network.%s.%s.retransmits", edge->to, edge->from);
+        const char *back = wp_pool_printf(&facts->pool, "network.%s.%s.retransmits", edge->from, edge->to);
+        uint64_t resent = wp_metadata_sum(said, there) + wp_metadata_sum(said, back);
+        if (edge->transit_max_ns >= RETRANSMIT_NS && resent > most.resent)
+            most = (struct lossy){edge, resent, edge->transit_max_ns};
+    }
+    return most;
+}
+
+static bool is_loss(const struct wp_cause_case *of, struct wp_pattern *pattern)
+{
+    struct wp_pool *pool = &of->facts->pool;
+    struct lossy lossy = of->cause->kind == WP_CAUSE_KIND_FLIGHT && of->cause->ns >= RETRANSMIT_NS
+        ? find_lossy(of->facts)
+        : (struct lossy){0};
+    if (!lossy.edge)
+        return false;
+    pattern->sure = lossy.resent >= of->cause->ns / RETRANSMIT_NS / 2 ? WP_SURETY_LIKELY : WP_SURETY_POSSIBLE;
+    pattern->evidence = wp_pool_printf(pool, "%s %s sent again between %s and %s, and a message took up to %s",
+        wp_human_many(pool, lossy.resent, "segment"), lossy.resent == 1 ? "was" : "were",
+        wp_pool_clip(pool, lossy.edge->from, 60), wp_pool_clip(pool, lossy.edge->to, 60),
+        wp_human_duration(pool, lossy.longest_ns));
     return true;
 }
 
@@ -90,6 +128,7 @@ static bool is_many_requests(const struct wp_cause_case *of, struct wp_pattern *
 }
 
 const struct wp_pattern_rule wp_pattern_peers[] = {
+    {"lost_packets", "Lost packets", is_loss},
     {"delayed_ack", "Nagle's algorithm with delayed acknowledgements", is_delayed_ack},
     {"serial_fan_out", "Serial fan-out", is_fan_out},
     {"n_plus_one", "N+1 requests", is_many_requests},
