@@ -10,6 +10,7 @@
 #include "reporter/findings/cause_holder.h"
 #include "reporter/findings/cause_lock.h"
 #include "reporter/findings/cause_waiting.h"
+#include "reporter/findings/lock_text.h"
 #include "reporter/findings/path_wait.h"
 #include "reporter/findings/pauses.h"
 #include "storage/report/report_read.h"
@@ -176,36 +177,6 @@ static const char *call_text(const struct text *t, uint32_t sleep, const char **
     return wp_pool_printf(t->pool, "`%.*s`", (int)(blank ? blank - call : (long)strlen(call)), call);
 }
 
-/* "the GIL", "a monitor", "a `ReentrantLock`"; "" of no language's. */
-static const char *language_lock_text(const struct text *t, uint32_t sleep)
-{
-    const char *name = wp_cause_language_lock(t->facts, sleep);
-    if (!name)
-        return "";
-    if (wp_lock_is_of_interpreter(name))
-        return wp_pool_printf(t->pool, "the %s", name);
-    if (!strcmp(name, "monitor"))
-        return "a monitor";
-    return wp_pool_printf(t->pool, "%s `%s`", strcmp(name, "LWLock") ? "a" : "an", name);
-}
-
-/* "`cache_lock`" of "cache_lock (orders)"; "the lock of the file PATH"; "" of one without a name. */
-static const char *lock_text(const struct text *t, uint32_t sleep)
-{
-    const char *name = "", *call = name_at(t, sleep);
-    if (!wp_cause_is_lock(t->facts, sleep, &name) || !*name || wp_lock_is_gil(name))
-        return language_lock_text(t, sleep);
-    if (!strncmp(name, WP_KERNEL_LOCK, strlen(WP_KERNEL_LOCK)))
-        return wp_pool_printf(t->pool, "`%s`", wp_pool_clip(t->pool, name, NAME_BYTES));
-    if (strncmp(call, "sleep:futex", 11))
-        return wp_pool_printf(t->pool, "the lock of %s", wp_pool_clip(t->pool, name, NAME_BYTES));
-    size_t size = strlen(name);
-    const char *object = name[size - 1] == ')' ? strrchr(name, '(') : NULL;
-    size = object && object > name + 1 ? (size_t)(object - name - 1) : size;
-    return wp_pool_printf(
-        t->pool, "`%s`", wp_pool_clip(t->pool, wp_pool_printf(t->pool, "%.*s", (int)size, name), NAME_BYTES));
-}
-
 /* The sleep of the layer that `node` is the top of; 0: it runs. */
 static uint32_t sleep_of(const struct text *t, uint32_t node)
 {
@@ -256,8 +227,8 @@ static const char *doing_text(const struct text *t, const char *runs, const char
         return location.call ? wp_pool_printf(t->pool, "; %s %s runs, in `%s`", runs, where,
                                    wp_pool_clip(t->pool, location.call, NAME_BYTES))
                              : wp_pool_printf(t->pool, "; %s %s runs", runs, where);
-    if (wp_cause_is_lock(t->facts, sleep, &lock) && *lock_text(t, sleep))
-        return wp_pool_printf(t->pool, "; %s %s waits for %s", waits, where, lock_text(t, sleep));
+    if (wp_cause_is_lock(t->facts, sleep, &lock) && *wp_lock_text(t->facts, sleep))
+        return wp_pool_printf(t->pool, "; %s %s waits for %s", waits, where, wp_lock_text(t->facts, sleep));
     const char *call = location.call ? wp_pool_printf(t->pool, "`%s`", wp_pool_clip(t->pool, location.call, NAME_BYTES))
                                      : call_text(t, sleep, &what);
     return wp_pool_printf(t->pool, "; %s %s in %s", during, call, where);
@@ -276,7 +247,7 @@ static const char *meanwhile_text(const struct text *t, const char *runs, const 
 static const char *lock_sentence(const struct text *t)
 {
     const struct wp_cause_fact *cause = t->of->cause;
-    const char *lock = lock_text(t, cause->sleep);
+    const char *lock = wp_lock_text(t->facts, cause->sleep);
     bool is_shared = wp_cause_is_rwlock(t->facts, cause->sleep); /* perhaps by several: one of them is known */
     if (is_shared)
         lock = *lock ? wp_pool_printf(t->pool, "the read-write lock %s", lock) : "a read-write lock";
@@ -373,7 +344,7 @@ static struct wp_code_location member_location(const struct text *t, uint32_t sl
 
 static const char *member_lock(const struct text *t, uint32_t sleep, unsigned number)
 {
-    const char *lock = lock_text(t, sleep);
+    const char *lock = wp_lock_text(t->facts, sleep);
     return *lock ? lock : wp_pool_printf(t->pool, "lock %u", number);
 }
 
@@ -418,8 +389,8 @@ static const char *interrupted_sentence(const struct text *t, const struct wp_ca
     bool is_socket = !strncmp(what, "tcp ", 4) || !strncmp(what, "udp ", 4);
     if (wp_cause_is_lock(t->facts, cause->sleep, &lock))
         return wp_pool_printf(t->pool, "%s waits %s for %s%s, which nobody released until %s ended it.",
-            who_text(t, cause), amount_text(t, cause->ns), *lock ? lock_text(t, cause->sleep) : "a lock", location,
-            ended);
+            who_text(t, cause), amount_text(t, cause->ns), *lock ? wp_lock_text(t->facts, cause->sleep) : "a lock",
+            location, ended);
     return wp_pool_printf(t->pool, "%s is asleep for %s in %s%s%s%s: %s until %s ended it.", who_text(t, cause),
         amount_text(t, cause->ns), call, *what ? " on " : "", what,
         *location ? wp_pool_printf(t->pool, ",%s", location) : "",
@@ -483,6 +454,10 @@ static const char *other_sentence(const struct text *t, const struct wp_cause_fa
     const char *what, *call = call_text(t, cause->sleep, &what), *peer = peer_text(t, cause);
     if (peer)
         what = peer;
+    if (peer && !strcmp(peer, "room to send (reader not known)")) {
+        words = "for room to send, and who reads there is not known";
+        what = "";
+    }
     const char *place = place_text(t), *due = wp_cause_due(t->causes, t->facts, t->of->row);
     if (due) {
         words = wp_pool_printf(t->pool, "until a timeout, unanswered by %s", wp_pool_clip(t->pool, due, NAME_BYTES));
@@ -538,7 +513,7 @@ const char *wp_cause_sentence(const struct wp_cause_case *of)
 const char *wp_cause_what(const struct wp_cause_case *of)
 {
     const struct text t = {of, of->causes, of->facts, &of->facts->pool};
-    const char *lock = lock_text(&t, of->cause->sleep);
+    const char *lock = wp_lock_text(of->facts, of->cause->sleep);
     if (*lock)
         return lock;
     return of->call_size ? wp_pool_printf(t.pool, "%.*s", (int)of->call_size, of->call) : "";

@@ -436,6 +436,8 @@ static const struct {
         "retry_after_timeout", WP_SURETY_LIKELY, "until a timeout, unanswered by tcp 10.0.0.7:80: `epoll_pwait`"},
     {{{"[go];sleep:epoll_pwait", WP_TIMEOUT, 750, 5}, {"[go];sleep:epoll_pwait;tcp:10.0.0.7:80", WP_TIMEOUT, 250, 2}},
         "", 0, "until a timeout: `epoll_pwait`"},
+    {{{"[web];sleep:sendto;room to send (reader not known)", WP_REMOTE_NOT_TRACED, 90, 3}}, "", 0,
+        "web waits 90.0 ms (100 %) for room to send, and who reads there is not known: `sendto`."},
     /* Where the program waits for another one that sleeps. */
     {{{"[app];run_hook;waitpid@libc.so.6;sleep:wait4;[sleep];sleep:clock_nanosleep", WP_DELIBERATE_SLEEP, 90, 1}}, "",
         0, "app waits in `run_hook` for sleep, which sleeps on purpose for 90.0 ms"},
