@@ -10,6 +10,7 @@
 #include "aggregator/explain/explain_call.h"
 #include "aggregator/explain/explain_hops.h"
 #include "aggregator/explain/explain_node.h"
+#include "aggregator/explain/explain_origin.h"
 #include "aggregator/explain/explain_path.h"
 #include "aggregator/explain/explain_piece.h"
 #include "aggregator/explain/explain_place.h"
@@ -26,6 +27,7 @@
 #include <string.h>
 
 #define SYSCALL_CONNECT 42
+#define READS_LIMIT 32u /* requests of others that are told apart in what one waits behind */
 
 /* The other end of a socket: where, and what to add to a time here to get the time there. */
 struct far {
@@ -162,10 +164,51 @@ static void on_far_thread(
     wp_explain_leave(x, &place);
 }
 
+/* Who sent that request, of the host where it was read; 0: not known, or the sleeper's own process. */
+static uint32_t client_of(const struct wp_explainer *x, const struct wp_read *read)
+{
+    const struct wp_messages *messages = &x->timeline->messages;
+    const struct wp_layer *sleeper = x->depth ? &x->layers[x->depth - 1] : NULL;
+    uint32_t peer = wp_messages_peer(messages, read->socket);
+    struct wp_send sent;
+    if (!peer || !wp_messages_last_send(messages, peer, read->time_ns, &sent) || !sent.thread)
+        return 0;
+    uint32_t process = x->timeline->identities[wp_explain_identity_at(x, sent.thread, sent.time_ns - 1)].process;
+    return sleeper && sleeper->host == x->host && sleeper->process == process ? 0 : sent.thread;
+}
+
+/* [low, high) of that thread of the present host. */
+static void on_others(struct wp_explainer *x, uint32_t node, const struct wp_interval *part, uint32_t client)
+{
+    const struct wp_handover by = {.origin = WP_ORIGIN_OTHER, .thread = client, .at_ns = part->end_ns};
+    if (part->start_ns < part->end_ns)
+        wp_explain_on_path_of(x, node, part, wp_explain_identity_at(x, part->thread, part->end_ns - 1), &by);
+}
+
+/* [from, to) of that thread, which is busy with others: with whose requests, by what it read. */
 static void on_far_path(struct wp_explainer *x, const struct far *far, uint32_t thread, uint64_t from, uint64_t to)
 {
     struct wp_explain_place place = wp_explain_enter(x, far->host, far->clock.offset_ns);
-    wp_explain_on_path(x, far->node, thread, there(far, from), there(far, to));
+    const struct wp_reads *reads = &x->timeline->messages.reads;
+    uint64_t low = there(far, from), since = there(far, to);
+    struct wp_interval part = {x->host, thread, since, since};
+    uint32_t last = 0, i = 0; /* whose the part is */
+    struct wp_read read;
+    for (; low < since && i < READS_LIMIT && wp_reads_before(reads, thread, since, &read); i++) {
+        uint32_t client = client_of(x, &read);
+        if (client != last) {
+            on_others(x, far->node, &part, last);
+            part.end_ns = since;
+        }
+        last = client;
+        part.start_ns = since = read.time_ns > low ? read.time_ns : low;
+    }
+    if (i < READS_LIMIT)
+        part.start_ns = low; /* it turned to the first one */
+    on_others(x, far->node, &part, last);
+    part.end_ns = part.start_ns;
+    part.start_ns = low;
+    on_others(x, far->node, &part, 0);
     wp_explain_leave(x, &place);
 }
 

@@ -35,3 +35,13 @@ bool wp_reads_next(const struct wp_reads *reads, uint32_t thread, uint64_t since
     *read = ((const struct wp_read *)list->rows)[i & list->ring.mask];
     return true;
 }
+
+bool wp_reads_before(const struct wp_reads *reads, uint32_t thread, uint64_t before_ns, struct wp_read *read)
+{
+    const struct wp_thread_ring *list = wp_thread_rings_of(&reads->rings, thread);
+    uint64_t i = list ? wp_thread_ring_since(list, sizeof(*read), before_ns) : 0;
+    if (!list || i == list->ring.first)
+        return false;
+    *read = ((const struct wp_read *)list->rows)[(i - 1) & list->ring.mask];
+    return true;
+}

@@ -31,5 +31,7 @@ size_t wp_reads_bytes(const struct wp_reads *reads);
 void wp_reads_add(struct wp_reads *reads, uint32_t thread, const struct wp_read *read);
 /* The first read of the thread at `since_ns` or later. False: none is known, and *read is left alone. */
 bool wp_reads_next(const struct wp_reads *reads, uint32_t thread, uint64_t since_ns, struct wp_read *read);
+/* The last one before that. False: likewise. */
+bool wp_reads_before(const struct wp_reads *reads, uint32_t thread, uint64_t before_ns, struct wp_read *read);
 
 #endif

@@ -431,7 +431,8 @@ static const char *peer_text(const struct text *t, const struct wp_cause_fact *c
 static const char *path_sentence(const struct text *t)
 {
     const struct wp_cause_fact *cause = t->of->cause;
-    const char *whose = wp_path_wait_whose(t->facts, cause->node), *by = wp_path_wait_for(t->facts, cause->node);
+    const char *whose = wp_path_wait_whose(t->facts, cause->node),
+               *by = wp_path_wait_for(t->causes, t->facts, t->of->row);
     const char *base = name_at(t, cause->process), *name = wp_stack_plain_process(t->pool, whose);
     const char *whom, *busy = "", *doing, *often = often_text(t);
     if (wp_path_wait_is_own(t->causes, t->facts, t->of->row)) {

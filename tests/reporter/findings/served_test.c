@@ -208,10 +208,40 @@ static void what_a_usual_request_consists_of(void **state)
     is_usual(even, 5, "[web];nap;sleep:clock_nanosleep", NULL);
 }
 
+/* Whose work a server is busy with is said where most of it is for that one, and with what: the function of which what
+ * it calls is most of its time. */
+static void a_server_that_is_busy_with_others(void **state)
+{
+    static const struct {
+        unsigned for_cron, for_mail, for_nobody;
+        const char *words;
+    } cases[] = {{60, 20, 20, "for redis, which is busy with work for cron; there `keys_command` runs."},
+        {50, 40, 45, "for redis, which is busy with other work; there `keys_command` runs."}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct wp_report *report = wp_report_create();
+        struct wp_facts facts;
+        add(report, ASKS "tcp:10.0.0.7:5432;for:[cron];path:[redis]", WP_OTHER_PATH, cases[i].for_cron, 9);
+        add(report, ASKS "tcp:10.0.0.7:5432;for:[mail];path:[redis]", WP_OTHER_PATH, cases[i].for_mail, 9);
+        add(report, ASKS "tcp:10.0.0.7:5432;path:[redis]", WP_OTHER_PATH, cases[i].for_nobody, 9);
+        add(report, "[redis];main;call;keys_command;dict_next", WP_UNDERSTOOD_FUNCTIONS, 40, 40);
+        add(report, "[redis];main;call;keys_command;match", WP_UNDERSTOOD_FUNCTIONS, 30, 40);
+        add(report, "[redis];main;call;keys_command", WP_UNDERSTOOD_FUNCTIONS, 20, 40);
+        add(report, "[redis];main;call;get_command", WP_UNDERSTOOD_FUNCTIONS, 20, 40);
+        assert_int_equal(wp_facts_build(&facts, "v1", "main", report, NULL, NULL), 0);
+        const struct wp_finding *found = find(&facts, "other_path");
+        assert_non_null(found);
+        if (!strstr(found->sentence, cases[i].words))
+            fail_msg("case %zu says: %s", i, found->sentence);
+        wp_facts_fini(&facts);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(many_requests_are_many_for_each),
         cmocka_unit_test(what_is_small_is_so_in_requests), cmocka_unit_test(clients_are_not_asked),
-        cmocka_unit_test(a_pool_that_requests_wait_for), cmocka_unit_test(what_a_usual_request_consists_of)};
+        cmocka_unit_test(a_pool_that_requests_wait_for), cmocka_unit_test(what_a_usual_request_consists_of),
+        cmocka_unit_test(a_server_that_is_busy_with_others)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
