@@ -2,7 +2,7 @@
 #include "reporter/findings/cause_rank.h"
 
 #include "reporter/findings/path_wait.h"
-#include "reporter/findings/served.h"
+#include "reporter/findings/own_requests.h"
 #include "storage/report/report_read.h"
 
 #include <string.h>
@@ -65,7 +65,7 @@ uint64_t wp_cause_blamed(const struct wp_causes *causes, const struct wp_facts *
     const struct wp_cause_fact *cause = &causes->rows[row];
     if (cause->kind != WP_CAUSE_KIND_PATH || wp_path_wait_is_asked(causes, facts, row))
         return cause->ns;
-    return wp_served_wait_ns(causes, facts, row); /* else what goes on there is told by itself */
+    return wp_own_requests_wait_ns(causes, facts, row); /* else what goes on there is told by itself */
 }
 
 uint64_t wp_cause_rank(const struct wp_cause_case *of)

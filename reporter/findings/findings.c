@@ -15,7 +15,7 @@
 #include "reporter/findings/pattern_herd.h"
 #include "reporter/findings/request_findings.h"
 #include "reporter/findings/rival_list.h"
-#include "reporter/findings/served.h"
+#include "reporter/findings/own_requests.h"
 #include "reporter/findings/stuck.h"
 #include "storage/report/report_read.h"
 
@@ -431,7 +431,7 @@ static void find_unexplained(struct walk *walk)
 static uint64_t weighed_by(struct walk *walk, const struct wp_cause_fact *cause)
 {
     struct wp_facts *facts = walk->facts;
-    uint64_t ns = wp_served_by(facts, cause->base).ns;
+    uint64_t ns = wp_own_requests_of(facts, cause->base).ns;
     return ns >= facts->total_ns / SERVED_SHARE && ns < facts->total_ns ? ns : facts->total_ns;
 }
 

@@ -6,7 +6,7 @@
 #include "reporter/findings/callers.h"
 #include "reporter/findings/cause_lock.h"
 #include "reporter/findings/path_wait.h"
-#include "reporter/findings/served.h"
+#include "reporter/findings/own_requests.h"
 
 #include <string.h>
 
@@ -82,7 +82,7 @@ static bool is_pool_of_requests(const struct wp_cause_case *of)
     bool is_futex = wp_cause_is_futex(facts, of->cause->sleep) && !wp_lock_call_is_held(call);
     return of->cause->kind == WP_CAUSE_KIND_PATH && is_futex && role && of->held.node && !of->held.is_starved &&
         role == role_of(facts, of->held.node) && wp_path_wait_is_own(of->causes, facts, of->row) &&
-        wp_served_wait_ns(of->causes, facts, of->row) >= of->cause->ns / 2;
+        wp_own_requests_wait_ns(of->causes, facts, of->row) >= of->cause->ns / 2;
 }
 
 static bool is_small_pool(const struct wp_cause_case *of, struct wp_pattern *pattern)

@@ -4,7 +4,7 @@
 #include "common/clock.h"
 #include "reporter/display/humanize.h"
 #include "reporter/findings/cause_lock.h"
-#include "reporter/findings/served.h"
+#include "reporter/findings/own_requests.h"
 
 #define LEAST_REQUESTS 20u
 #define SURE_REQUESTS 100u
@@ -111,7 +111,7 @@ static bool is_many_requests(const struct wp_cause_case *of, struct wp_pattern *
     uint64_t count = first ? wp_cause_wakings(of->causes, of->facts, of->row, first != of->cause->sleep) : 0;
     if (count < LEAST_REQUESTS)
         return false;
-    struct wp_served served = wp_served_by(of->facts, of->cause->base);
+    struct wp_own_requests served = wp_own_requests_of(of->facts, of->cause->base);
     uint64_t each = served.count ? (count + served.count / 2) / served.count : 0;
     if (served.count && each < LEAST_EACH)
         return false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "reporter/findings/served.h"
+#include "reporter/findings/own_requests.h"
 
 #include "reporter/facts/role_name.h"
 #include "reporter/facts/stack_text.h"
@@ -26,9 +26,9 @@ static const char *outermost(char room[WP_ROLE_BYTES], const char *who)
 }
 
 /* Of all requests by service; `is_its` are counted, NULL all. */
-static struct wp_served sum_up(const struct wp_facts *facts, uint64_t *counts, const bool *is_its)
+static struct wp_own_requests sum_up(const struct wp_facts *facts, uint64_t *counts, const bool *is_its)
 {
-    struct wp_served served = {0};
+    struct wp_own_requests served = {0};
     uint32_t count, most = 0;
     const struct wp_transaction *rows = wp_report_transactions(facts->report, &count);
     for (uint32_t i = 0; i < count; i++) {
@@ -44,7 +44,7 @@ static struct wp_served sum_up(const struct wp_facts *facts, uint64_t *counts, c
     return served;
 }
 
-struct wp_served wp_served_by(struct wp_facts *facts, uint32_t process)
+struct wp_own_requests wp_own_requests_of(struct wp_facts *facts, uint32_t process)
 {
     char own[WP_ROLE_BYTES], room[WP_ROLE_BYTES];
     uint32_t count, last = 0;
@@ -55,7 +55,7 @@ struct wp_served wp_served_by(struct wp_facts *facts, uint32_t process)
         last = rows[i].service > last ? rows[i].service : last;
     uint64_t *counts = calloc(last + 1u, sizeof(*counts));
     bool *is_its = calloc(last + 1u, sizeof(*is_its));
-    struct wp_served served = {0};
+    struct wp_own_requests served = {0};
     for (uint32_t i = 0; i < count && is_its; i++)
         if (rows[i].part != WP_PART_WHOLE && !is_its[rows[i].service])
             is_its[rows[i].service] = !strcmp(own, outermost(room, wp_report_text(facts->report, rows[i].who)));
@@ -69,7 +69,7 @@ struct wp_served wp_served_by(struct wp_facts *facts, uint32_t process)
     return served;
 }
 
-uint64_t wp_served_wait_ns(const struct wp_causes *causes, const struct wp_facts *facts, uint32_t row)
+uint64_t wp_own_requests_wait_ns(const struct wp_causes *causes, const struct wp_facts *facts, uint32_t row)
 {
     const struct wp_cause_fact *cause = &causes->rows[row];
     uint32_t count, frames, place = causes->locations[cause->sleep];
