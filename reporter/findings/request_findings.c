@@ -158,13 +158,14 @@ static bool is_telling(const struct wp_slow_row *part)
     return part->part != WP_SCHEDULER;
 }
 
-/* `ns` of requests, or less where a cause of the same place stands first; 0: that says it all. */
-static uint64_t rank_of(const struct wp_facts *facts, const struct wp_slow_row *part, uint64_t ns)
+/* `ns` of requests, or less where a cause of the same place stands first; 0: that says it all, as nothing else is told
+ * here or it is most of the total. */
+static uint64_t rank_of(const struct wp_facts *facts, const struct wp_slow_row *part, uint64_t ns, bool is_only)
 {
     const struct wp_finding *first = first_finding(facts);
     uint64_t rank = ns < facts->total_ns ? ns : facts->total_ns;
     bool is_same = first && first->function && !strcmp(first->function, part->what);
-    if (is_same && first->ns >= facts->total_ns / 100 * KNOWN_PERCENT)
+    if (is_same && (is_only || first->ns >= facts->total_ns / 100 * KNOWN_PERCENT))
         return 0;
     return is_same && rank >= first->rank_ns ? first->rank_ns - 1 : rank;
 }
@@ -181,11 +182,12 @@ static bool find_usual(struct wp_facts *facts, const struct wp_service_fact *ser
     if (!parts || !count || parts->part == WP_UNDERSTOOD_FUNCTIONS || parts->usual_ns < each_ns / 100 * FIRST_PERCENT)
         return false;
     const char *text = "";
-    for (size_t i = 0; i < count && i < PARTS && parts[i].usual_ns >= each_ns / 100 * LEAST_PERCENT; i++) {
-        text = wp_pool_printf(pool, "%s%s%s", text, i ? ", " : "", part_text(facts, &parts[i], each_ns));
-        told_ns += is_telling(&parts[i]) ? parts[i].usual_ns : 0;
+    size_t told = 0;
+    for (; told < count && told < PARTS && parts[told].usual_ns >= each_ns / 100 * LEAST_PERCENT; told++) {
+        text = wp_pool_printf(pool, "%s%s%s", text, told ? ", " : "", part_text(facts, &parts[told], each_ns));
+        told_ns += is_telling(&parts[told]) ? parts[told].usual_ns : 0;
     }
-    uint64_t rank = rank_of(facts, parts, told_ns * service->usual_count);
+    uint64_t rank = rank_of(facts, parts, told_ns * service->usual_count, told == 1);
     *found = (struct wp_finding){.kind = "request",
         .sentence = wp_pool_printf(pool, "A usual request on %s takes %s: %s.", wp_pool_clip(pool, service->name, 60),
             wp_human_duration(pool, each_ns), text),

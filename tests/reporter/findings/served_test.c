@@ -202,7 +202,8 @@ static void what_a_usual_request_consists_of(void **state)
     is_usual(pooled, 4, "[java];nap;sleep:clock_nanosleep",
         "A usual request on tcp port 80 takes 75.0 ms: for 40.0 ms (53 %) pool-*-thread-* is behind work for others "
         "in `take`, for 35.0 ms (47 %) pool-*-thread-* is runnable and waits for a CPU.");
-    /* A cause that is all of the total says it, and so does what runs; where all is a little nothing is to say. */
+    /* A cause at the place of all that is told, or that is all of the total, says it, and so does what runs; where all
+     * is a little nothing is to say. */
     is_usual(queued + 1, 1, "[lb];run_loop;sleep:epoll_wait;tcp:10.0.0.7:80;[web];nap;sleep:clock_nanosleep", NULL);
     is_usual(runs, 2, "[web];nap;sleep:clock_nanosleep", NULL);
     is_usual(even, 5, "[web];nap;sleep:clock_nanosleep", NULL);
