@@ -169,11 +169,13 @@ static void a_pool_that_requests_wait_for(void **state)
     }
 }
 
-static void is_usual(const struct part *parts, size_t count, const char *cause, const char *said)
+/* `idle_ms`: what a thread sleeps beside requests. */
+static void is_usual(const struct part *parts, size_t count, const char *cause, unsigned idle_ms, const char *said)
 {
     struct wp_report *report = wp_report_create();
     struct wp_facts facts;
     add(report, cause, WP_DELIBERATE_SLEEP, 300, 30);
+    add(report, "[lb];tick;sleep:clock_nanosleep", WP_DELIBERATE_SLEEP, idle_ms, 1);
     add_requests(report, 30, parts, count);
     assert_int_equal(wp_facts_build(&facts, "v1", "main", report, NULL, NULL), 0);
     const struct wp_finding *found = find(&facts, "request");
@@ -196,17 +198,20 @@ static void what_a_usual_request_consists_of(void **state)
     static const struct part even[] = {{"web", "a", WP_OTHER_PATH, 20000}, {"web", "b", WP_OTHER_PATH, 20000},
         {"web", "c", WP_OTHER_PATH, 20000}, {"web", "d", WP_OTHER_PATH, 20000}, {"web", "e", WP_OTHER_PATH, 20000}};
     (void)state;
-    is_usual(queued, 3, "[lb];run_loop;sleep:epoll_wait;tcp:10.0.0.7:80;[web];nap;sleep:clock_nanosleep",
+    is_usual(queued, 3, "[lb];run_loop;sleep:epoll_wait;tcp:10.0.0.7:80;[web];nap;sleep:clock_nanosleep", 0,
         "A usual request on tcp port 80 takes 220 ms: for 154 ms (70 %) lb is behind work for others in `run_loop`, "
         "for 50.0 ms (23 %) web sleeps on purpose in `nap`.");
-    is_usual(pooled, 4, "[java];nap;sleep:clock_nanosleep",
+    is_usual(pooled, 4, "[java];nap;sleep:clock_nanosleep", 0,
         "A usual request on tcp port 80 takes 75.0 ms: for 40.0 ms (53 %) pool-*-thread-* is behind work for others "
         "in `take`, for 35.0 ms (47 %) pool-*-thread-* is runnable and waits for a CPU.");
     /* A cause at the place of all that is told, or that is all of the total, says it, and so does what runs; where all
      * is a little nothing is to say. */
-    is_usual(queued + 1, 1, "[lb];run_loop;sleep:epoll_wait;tcp:10.0.0.7:80;[web];nap;sleep:clock_nanosleep", NULL);
-    is_usual(runs, 2, "[web];nap;sleep:clock_nanosleep", NULL);
-    is_usual(even, 5, "[web];nap;sleep:clock_nanosleep", NULL);
+    is_usual(queued + 1, 1, "[lb];run_loop;sleep:epoll_wait;tcp:10.0.0.7:80;[web];nap;sleep:clock_nanosleep", 0, NULL);
+    is_usual(
+        queued + 1, 1, "[lb];run_loop;sleep:epoll_wait;tcp:10.0.0.7:80;[web];nap;sleep:clock_nanosleep", 200, NULL);
+    is_usual(queued + 1, 2, "[lb];run_loop;sleep:epoll_wait;tcp:10.0.0.7:80;[web];nap;sleep:clock_nanosleep", 0, NULL);
+    is_usual(runs, 2, "[web];nap;sleep:clock_nanosleep", 0, NULL);
+    is_usual(even, 5, "[web];nap;sleep:clock_nanosleep", 0, NULL);
 }
 
 /* Whose work a server is busy with is said where most of it is for that one, and with what: the function of which what
