@@ -436,7 +436,8 @@ static const char *path_sentence(const struct text *t)
     const char *base = name_at(t, cause->process), *name = wp_stack_plain_process(t->pool, whose);
     const char *whom, *busy = "", *doing, *often = often_text(t);
     if (wp_path_wait_is_own(t->causes, t->facts, t->of->row)) {
-        whom = strcmp(whose, base) ? wp_pool_printf(t->pool, "its thread %s", name) : "another of its threads";
+        whom = strcmp(whose, base) && !cause->has_ends ? wp_pool_printf(t->pool, "its thread %s", name)
+                                                       : "another of its threads";
         doing = meanwhile_text(t, "meanwhile", "meanwhile", "that one is meanwhile in");
     } else {
         whom = strcmp(whose, base) ? name : wp_pool_printf(t->pool, "another %s", name);

@@ -3,6 +3,7 @@
 
 #include "common/intmap.h"
 #include "common/lock_call.h"
+#include "reporter/facts/role_name.h"
 #include "reporter/findings/callers.h"
 #include "reporter/findings/cause_lock.h"
 #include "reporter/findings/garbage.h"
@@ -310,6 +311,14 @@ static uint32_t kind_of_lock(const struct wp_facts *facts, uint32_t sleep)
     return language ? (uint32_t)XXH3_64bits(language, strlen(language)) : 0;
 }
 
+/* Threads of a pool are one: "path:[pool-*-thread-*]". */
+static uint32_t role_of_path(const struct wp_facts *facts, uint32_t node)
+{
+    char room[WP_ROLE_BYTES];
+    const char *role = wp_role_name(room, name_at(facts, node));
+    return (uint32_t)XXH3_64bits(role, strlen(role));
+}
+
 /* What two cells must share to be told as one: kind, process and place, and what is waited for. */
 static struct wp_intkey key_of(const struct wp_causes *causes, const struct wp_facts *facts, const struct on_stack *at,
     const struct wp_cause_fact *cause)
@@ -323,7 +332,7 @@ static struct wp_intkey key_of(const struct wp_causes *causes, const struct wp_f
     if (cause->kind == WP_CAUSE_KIND_LOCK && wp_cause_is_lock(facts, cause->sleep, &lock) && *lock)
         where = 0; /* one lock is one cause, wherever it is waited for */
     else if (cause->kind == WP_CAUSE_KIND_PATH)
-        what = nodes[cause->node].frame;
+        what = role_of_path(facts, cause->node);
     else if (cause->kind == WP_CAUSE_KIND_PAUSE)
         where = what = 0; /* nor does it matter where a thread happens to be when all are stopped */
     else if (cause->kind == WP_CAUSE_KIND_DISK || cause->kind == WP_CAUSE_KIND_GARBAGE ||
@@ -383,6 +392,8 @@ static void add(struct wp_causes *causes, struct wp_facts *facts, struct wp_intm
     made.has_threads = cause->has_threads ||
         (cause->ns && facts->flame.nodes[cause->process].frame != facts->flame.nodes[made.process].frame);
     made.has_places = cause->has_places || (cause->ns && !is_same_place(causes, facts, cause->sleep, made.sleep));
+    made.has_ends =
+        cause->has_ends || (cause->ns && facts->flame.nodes[cause->node].frame != facts->flame.nodes[made.node].frame);
     made.collected_ns = cause->collected_ns + (at->collects ? cell->ns : 0);
     made.count = cause->count + cell->count;
     made.largest_ns = cell->ns;
@@ -394,6 +405,7 @@ static void add(struct wp_causes *causes, struct wp_facts *facts, struct wp_intm
     cause->count = made.count;
     cause->has_threads = made.has_threads;
     cause->has_places = made.has_places;
+    cause->has_ends = made.has_ends;
     cause->collected_ns = made.collected_ns;
 }
 

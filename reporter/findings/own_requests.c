@@ -69,6 +69,21 @@ struct wp_own_requests wp_own_requests_of(struct wp_facts *facts, uint32_t proce
     return served;
 }
 
+/* A pause of a language's, whoever ends it. */
+static bool is_pause(const struct wp_facts *facts, uint32_t sleep)
+{
+    static const char *const names[] = {"JavaThread::sleep", "time.Sleep"};
+    for (uint32_t at = sleep; at; at = facts->flame.nodes[at].parent) {
+        uint32_t frame = facts->flame.nodes[at].frame;
+        if (wp_facts_frame_style(facts, frame) == WP_STYLE_PROCESS)
+            break;
+        for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+            if (!strcmp(wp_facts_frame_name(facts, frame), names[i]))
+                return true;
+    }
+    return false;
+}
+
 uint64_t wp_own_requests_wait_ns(const struct wp_causes *causes, const struct wp_facts *facts, uint32_t row)
 {
     const struct wp_cause_fact *cause = &causes->rows[row];
@@ -76,7 +91,8 @@ uint64_t wp_own_requests_wait_ns(const struct wp_causes *causes, const struct wp
     const struct wp_transaction *rows = wp_report_transactions(facts->report, &count);
     const struct wp_frame_info *frame = wp_report_frames(facts->report, &frames) + facts->flame.nodes[place].frame;
     uint64_t ns = 0;
-    if (cause->process != cause->base || !place || facts->flame.nodes[place].frame >= frames)
+    if (cause->process != cause->base || !place || facts->flame.nodes[place].frame >= frames ||
+        is_pause(facts, cause->sleep))
         return 0;
     for (uint32_t i = 0; i < count; i++)
         if (rows[i].part == WP_OTHER_PATH && rows[i].what == frame->name &&

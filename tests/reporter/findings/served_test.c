@@ -169,6 +169,43 @@ static void a_pool_that_requests_wait_for(void **state)
     }
 }
 
+/* A thread of java's waits so for another one. */
+static void put_path(
+    struct wp_report *report, const char *thread, const char *const *functions, const char *end, uint64_t ms)
+{
+    uint32_t at = wp_report_child(report, 0, wp_report_frame(report, WP_STYLE_PROCESS, thread, "java"));
+    for (unsigned i = 0; functions[i]; i++)
+        at = wp_report_child(
+            report, at, wp_report_frame(report, WP_STYLE_USER, functions[i], i < 2 ? "Shop.java" : "libjvm.so"));
+    at = wp_report_child(report, at, wp_report_frame(report, WP_STYLE_SLEEP, "sleep:futex", ""));
+    at = wp_report_child(report, at, wp_report_frame(report, WP_STYLE_WAIT, end, ""));
+    wp_report_add(report, at, WP_OTHER_PATH, ms * MS, 20);
+}
+
+/* Threads of a pool are one, whoever of them goes on; and a pause is none of theirs, whoever ends it. */
+static void a_pool_of_threads_with_names(void **state)
+{
+    static const char *const borrow[] = {"Shop.pooled", "Shop.borrow", "Parker::park", NULL};
+    static const char *const query[] = {"Shop.pooled", "Shop.query", "JavaThread::sleep", NULL};
+    static const struct part parts[] = {{"pool-1-thread-1", "Shop.borrow", WP_OTHER_PATH, 60000},
+        {"pool-1-thread-1", "Shop.query", WP_OTHER_PATH, 60000}};
+    struct wp_report *report = wp_report_create();
+    struct wp_facts facts;
+    (void)state;
+    put_path(report, "[pool-1-thread-1]", borrow, "path:[pool-1-thread-2]", 300);
+    put_path(report, "[pool-1-thread-2]", borrow, "path:[pool-1-thread-1]", 200);
+    put_path(report, "[pool-1-thread-2]", query, "path:[pool-1-thread-1]", 400);
+    add_requests(report, 20, parts, 2);
+    assert_int_equal(wp_facts_build(&facts, "v1", "main", report, NULL, NULL), 0);
+    const struct wp_finding *found = find(&facts, "other_path");
+    assert_non_null(found);
+    if (!strstr(found->sentence, "java waits 500 ms (56 %) in `Shop.borrow` for another of its threads."))
+        fail_msg("%s", found->sentence);
+    for (size_t i = 0; i < facts.finding_count; i++)
+        assert_true(!strstr(facts.findings[i].sentence, "ms (44 %) in `Shop.query`") || !facts.findings[i].rank_ns);
+    wp_facts_fini(&facts);
+}
+
 /* `idle_ms`: what a thread sleeps beside requests. */
 static void is_usual(const struct part *parts, size_t count, const char *cause, unsigned idle_ms, const char *said)
 {
@@ -247,7 +284,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(many_requests_are_many_for_each),
         cmocka_unit_test(what_is_small_is_so_in_requests), cmocka_unit_test(clients_are_not_asked),
-        cmocka_unit_test(a_pool_that_requests_wait_for), cmocka_unit_test(what_a_usual_request_consists_of),
-        cmocka_unit_test(a_server_that_is_busy_with_others)};
+        cmocka_unit_test(a_pool_that_requests_wait_for), cmocka_unit_test(a_pool_of_threads_with_names),
+        cmocka_unit_test(what_a_usual_request_consists_of), cmocka_unit_test(a_server_that_is_busy_with_others)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
