@@ -40,6 +40,31 @@ uint64_t wp_cause_wakings(const struct wp_causes *causes, struct wp_facts *facts
     return count;
 }
 
+uint64_t wp_cause_wakings_of_caller(const struct wp_causes *causes, struct wp_facts *facts, uint32_t row, bool is_outer)
+{
+    const struct wp_flame *flame = &facts->flame;
+    uint32_t frames;
+    wp_report_frames(facts->report, &frames);
+    bool *is_its = calloc(flame->count + 1u, sizeof(*is_its));
+    uint64_t *counts = calloc(frames + 1u, sizeof(*counts)), most = 0;
+    for (uint32_t i = 0; is_its && i < flame->cell_count; i++)
+        if (causes->cell_cause[i] == row + 1)
+            is_its[is_outer ? outermost_sleep(facts, flame->cells[i].node) : causes->cell_sleep[i]] = true;
+    for (uint32_t i = 0; is_its && counts && i < flame->cell_count; i++) {
+        uint32_t sleep = wp_facts_below_scheduler(facts, flame->cells[i].node);
+        if (!sleep || flame->cells[i].category != WP_SCHEDULER || !is_its[sleep])
+            continue;
+        uint32_t frame = flame->nodes[wp_code_location_caller(facts, causes->locations, sleep)].frame;
+        uint64_t *count = &counts[frame < frames ? frame : 0];
+        *count += flame->cells[i].count;
+        most = *count > most ? *count : most;
+    }
+    facts->pool.failed |= !is_its || !counts;
+    free(is_its);
+    free(counts);
+    return most;
+}
+
 /* Where one has no name it is not known: they may be. */
 static bool is_same_lock(const struct wp_facts *facts, uint32_t one, uint32_t other)
 {

@@ -12,6 +12,9 @@ struct wp_cause_threads {
 
 /* Wakings from the sleeps that the cause is about; with is_outer from the outermost sleeps that it stands on. */
 uint64_t wp_cause_wakings(const struct wp_causes *causes, struct wp_facts *facts, uint32_t row, bool is_outer);
+/* The same, of the function of the program that calls there most often. */
+uint64_t wp_cause_wakings_of_caller(
+    const struct wp_causes *causes, struct wp_facts *facts, uint32_t row, bool is_outer);
 /* Of the cause's time: that in which those who had its lock had been woken on a condition, and queued for its lock as
  * well.
  */

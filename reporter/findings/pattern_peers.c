@@ -112,7 +112,8 @@ static bool is_many_requests(const struct wp_cause_case *of, struct wp_pattern *
     if (count < LEAST_REQUESTS)
         return false;
     struct wp_own_requests served = wp_own_requests_of(of->facts, of->cause->base);
-    uint64_t each = served.count ? (count + served.count / 2) / served.count : 0;
+    uint64_t of_one = wp_cause_wakings_of_caller(of->causes, of->facts, of->row, first != of->cause->sleep);
+    uint64_t each = served.count ? (of_one + served.count / 2) / served.count : 0;
     if (served.count && each < LEAST_EACH)
         return false;
     struct wp_code_location location = wp_code_location_at(of->facts, of->causes->locations, first);

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <cmocka.h>
 
@@ -17,6 +18,7 @@
 #define MS 1000000u
 #define PORT "tcp port 80"
 #define ASKS "[web];list;recv@libc.so.6;sleep:recvfrom tcp 10.0.0.7:5432;"
+#define QUERY "query;recv@libc.so.6;sleep:recvfrom tcp 10.0.0.7:5432;"
 #define LOOP "[web];loop;sleep:epoll_wait tcp :80;"
 #define POOL "[web];handle@/srv/web.py;take@/srv/web.py;Condition.wait@/usr/lib/python3.11/threading.py;"
 #define TAKE POOL "PyThread_acquire_lock_timed@python3.11;sem_wait@libc.so.6;sleep:futex;path:[web]"
@@ -84,6 +86,31 @@ static void many_requests_are_many_for_each(void **state)
         }
         if (!strstr(found->sentence, cases[i].words))
             fail_msg("case %zu says: %s", i, found->sentence);
+        wp_facts_fini(&facts);
+    }
+}
+
+/* Three different questions for each request, asked by one function that all of them are asked by. */
+static void different_questions_are_not_many(void **state)
+{
+    static const char *const callers[] = {"load_cart", "load_profile", "check_stock"};
+    (void)state;
+    for (unsigned is_one = 0; is_one < 2; is_one++) {
+        struct wp_report *report = wp_report_create();
+        struct wp_facts facts;
+        for (size_t i = 0; i < 3; i++) {
+            char stack[200];
+            snprintf(stack, sizeof(stack), "[web];serve;%s;" QUERY "tcp:10.0.0.7:5432;[db];main;find",
+                callers[is_one ? 0 : i]);
+            add(report, stack, WP_UNDERSTOOD_FUNCTIONS, 30, 200);
+            snprintf(stack, sizeof(stack), "[web];serve;%s;" QUERY "sched:runnable", callers[is_one ? 0 : i]);
+            add(report, stack, WP_SCHEDULER, 1, 100);
+        }
+        add_requests(report, 100, &(struct part){"web", "", WP_RUNNING_NOT_SAMPLED, 300}, 1);
+        assert_int_equal(wp_facts_build(&facts, "v1", "main", report, NULL, NULL), 0);
+        const struct wp_finding *found = find(&facts, "waiting");
+        assert_non_null(found);
+        assert_int_equal(found->pattern.key != NULL, is_one);
         wp_facts_fini(&facts);
     }
 }
@@ -283,8 +310,9 @@ static void a_server_that_is_busy_with_others(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(many_requests_are_many_for_each),
-        cmocka_unit_test(what_is_small_is_so_in_requests), cmocka_unit_test(clients_are_not_asked),
-        cmocka_unit_test(a_pool_that_requests_wait_for), cmocka_unit_test(a_pool_of_threads_with_names),
-        cmocka_unit_test(what_a_usual_request_consists_of), cmocka_unit_test(a_server_that_is_busy_with_others)};
+        cmocka_unit_test(different_questions_are_not_many), cmocka_unit_test(what_is_small_is_so_in_requests),
+        cmocka_unit_test(clients_are_not_asked), cmocka_unit_test(a_pool_that_requests_wait_for),
+        cmocka_unit_test(a_pool_of_threads_with_names), cmocka_unit_test(what_a_usual_request_consists_of),
+        cmocka_unit_test(a_server_that_is_busy_with_others)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
