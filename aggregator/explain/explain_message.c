@@ -27,7 +27,7 @@
 #include <string.h>
 
 #define SYSCALL_CONNECT 42
-#define READS_LIMIT 32u /* requests of others that are told apart in what one waits behind */
+#define READS_LIMIT 32u /* requests of others that one waits behind, the last ones */
 
 /* The other end of a socket: where, and what to add to a time here to get the time there. */
 struct far {
@@ -177,38 +177,35 @@ static uint32_t client_of(const struct wp_explainer *x, const struct wp_read *re
     return sleeper && sleeper->host == x->host && sleeper->process == process ? 0 : sent.thread;
 }
 
-/* [low, high) of that thread of the present host. */
-static void on_others(struct wp_explainer *x, uint32_t node, const struct wp_interval *part, uint32_t client)
+/* [low, high) of that thread of the present host, which is busy with others: whose request it worked for in half of it
+ * or more, by what it read; 0: nobody's that is known. */
+static uint32_t served_mostly(const struct wp_explainer *x, uint32_t thread, uint64_t low, uint64_t high)
 {
-    const struct wp_handover by = {.origin = WP_ORIGIN_OTHER, .thread = client, .at_ns = part->end_ns};
-    if (part->start_ns < part->end_ns)
-        wp_explain_on_path_of(x, node, part, wp_explain_identity_at(x, part->thread, part->end_ns - 1), &by);
+    uint64_t since = high, most = (high - low) / 2;
+    struct wp_read read, longest = {0};
+    for (uint32_t i = 0; low < since && i < READS_LIMIT; i++) {
+        if (!wp_reads_before(&x->timeline->messages.reads, thread, since, &read))
+            break;
+        uint64_t begin = read.time_ns > low ? read.time_ns : low;
+        if (since - begin > most) {
+            most = since - begin;
+            longest = read;
+        }
+        since = begin;
+    }
+    return longest.socket ? client_of(x, &longest) : 0;
 }
 
-/* [from, to) of that thread, which is busy with others: with whose requests, by what it read. */
+/* [from, to) of that thread, which is busy with others. */
 static void on_far_path(struct wp_explainer *x, const struct far *far, uint32_t thread, uint64_t from, uint64_t to)
 {
     struct wp_explain_place place = wp_explain_enter(x, far->host, far->clock.offset_ns);
-    const struct wp_reads *reads = &x->timeline->messages.reads;
-    uint64_t low = there(far, from), since = there(far, to);
-    struct wp_interval part = {x->host, thread, since, since};
-    uint32_t last = 0, i = 0; /* whose the part is */
-    struct wp_read read;
-    for (; low < since && i < READS_LIMIT && wp_reads_before(reads, thread, since, &read); i++) {
-        uint32_t client = client_of(x, &read);
-        if (client != last) {
-            on_others(x, far->node, &part, last);
-            part.end_ns = since;
-        }
-        last = client;
-        part.start_ns = since = read.time_ns > low ? read.time_ns : low;
+    const struct wp_interval part = {x->host, thread, there(far, from), there(far, to)};
+    if (part.start_ns < part.end_ns) {
+        uint32_t client = served_mostly(x, thread, part.start_ns, part.end_ns);
+        wp_explain_on_path_of(x, far->node, &part, wp_explain_identity_at(x, thread, part.end_ns - 1),
+            &(struct wp_handover){WP_ORIGIN_OTHER, client, part.end_ns});
     }
-    if (i < READS_LIMIT)
-        part.start_ns = low; /* it turned to the first one */
-    on_others(x, far->node, &part, last);
-    part.end_ns = part.start_ns;
-    part.start_ns = low;
-    on_others(x, far->node, &part, 0);
     wp_explain_leave(x, &place);
 }
 
