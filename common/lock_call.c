@@ -27,7 +27,9 @@ static enum wp_lock_call call_of(const char *function)
     return WP_LOCK_CALL_UNKNOWN;
 }
 
-/* Locks of languages, whose threads wait for their turn on a condition of their own. */
+#define LOCK_OF_POSTGRES "LWLockAcquire" /* its processes wait for their turn on a semaphore each (lwlock.c) */
+
+/* Locks of languages, whose threads wait for their turn on a condition of their own; and PostgreSQL's. */
 const char *wp_lock_call_language(const char *function)
 {
     static const struct {
@@ -38,7 +40,8 @@ const char *wp_lock_call_language(const char *function)
         {"rb_mutex_synchronize", "Mutex"}, {"java.util.concurrent.locks.ReentrantLock", "ReentrantLock"},
         {"java.util.concurrent.locks.ReentrantReadWriteLock", "ReentrantReadWriteLock"},
         {"java.util.concurrent.locks.StampedLock", "StampedLock"}, {"sync.(*Mutex).Lock", "sync.Mutex"},
-        {"sync.(*RWMutex).Lock", "sync.RWMutex"}, {"sync.(*RWMutex).RLock", "sync.RWMutex"}};
+        {"sync.(*RWMutex).Lock", "sync.RWMutex"}, {"sync.(*RWMutex).RLock", "sync.RWMutex"},
+        {LOCK_OF_POSTGRES, "LWLock"}};
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
         if (strstr(function, rows[i].part))
             return rows[i].name;
@@ -136,6 +139,10 @@ bool wp_lock_call_add(enum wp_lock_call *found, const char *function)
     }
     if (*found == WP_LOCK_CALL_CONDITION || *found == WP_LOCK_CALL_PARKED)
         return is_told(found, function);
+    if (!strncmp(function, LOCK_OF_POSTGRES, sizeof(LOCK_OF_POSTGRES) - 1)) {
+        *found = WP_LOCK_CALL_LOCK;
+        return true;
+    }
     enum wp_lock_call call = call_of(function);
     if (call == WP_LOCK_CALL_LOCK)
         *found = *found == WP_LOCK_CALL_SEMAPHORE ? WP_LOCK_CALL_INTERPRETER : WP_LOCK_CALL_LOCK;

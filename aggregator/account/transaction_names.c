@@ -55,6 +55,24 @@ static uint32_t text_id(struct wp_transaction_names *names, const struct wp_buff
     return id == UINT32_MAX ? other : id;
 }
 
+static bool is_task(const char *name, const char *object)
+{
+    return !strncmp(name, TASK, sizeof(TASK) - 1) && wp_code_rank_of_source(object);
+}
+
+/* The innermost of those nearest to the program. */
+static void take_function(struct wp_transaction_name *name, const struct wp_pathtree *tree, uint32_t id)
+{
+    const struct wp_path_frame *frame = &tree->frames[id];
+    const char *text = wp_intern_text(tree->strings, frame->name),
+               *object = wp_intern_text(tree->strings, frame->object);
+    unsigned rank = is_task(text, object) ? 0 : wp_code_rank(text, object);
+    if (rank < name->rank)
+        return;
+    name->function = id;
+    name->rank = (uint8_t)rank;
+}
+
 static struct wp_transaction_name name_of(
     struct wp_transaction_names *names, const struct wp_pathtree *tree, uint32_t node)
 {
@@ -62,7 +80,7 @@ static struct wp_transaction_name name_of(
     struct wp_transaction_name name = names->by_node[tree->nodes[node].parent];
     name.has_reader = false;
     if (frame->style == WP_STYLE_USER)
-        name.function = tree->nodes[node].frame;
+        take_function(&name, tree, tree->nodes[node].frame);
     if (frame->style != WP_STYLE_PROCESS)
         return name;
     struct wp_buffer text = {0};
@@ -71,6 +89,7 @@ static struct wp_transaction_name name_of(
     put_plain(&text, wp_intern_text(tree->strings, frame->name));
     name.who = text_id(names, &text, name.who);
     name.function = 0;
+    name.rank = 0;
     wp_buffer_fini(&text);
     return name;
 }
@@ -121,7 +140,7 @@ static void take_frame(struct layer *layer, const struct wp_pathtree *tree, uint
         return;
     const char *object = wp_intern_text(tree->strings, frame->object);
     unsigned rank = wp_code_rank(name, object);
-    if (!strncmp(name, TASK, sizeof(TASK) - 1) && wp_code_rank_of_source(object)) {
+    if (is_task(name, object)) {
         layer->task = layer->task ? layer->task : id;
     } else if (rank > layer->rank) {
         layer->function = id;

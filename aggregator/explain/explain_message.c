@@ -10,6 +10,7 @@
 #include "aggregator/explain/explain_call.h"
 #include "aggregator/explain/explain_hops.h"
 #include "aggregator/explain/explain_node.h"
+#include "aggregator/explain/explain_origin.h"
 #include "aggregator/explain/explain_path.h"
 #include "aggregator/explain/explain_piece.h"
 #include "aggregator/explain/explain_place.h"
@@ -27,6 +28,7 @@
 #include <string.h>
 
 #define SYSCALL_CONNECT 42
+#define READS_LIMIT 32u /* requests of others that one waits behind, the last ones */
 
 /* The other end of a socket: where, and what to add to a time here to get the time there. */
 struct far {
@@ -163,10 +165,48 @@ static void on_far_thread(
     wp_explain_leave(x, &place);
 }
 
+/* Who sent that request, of the host where it was read; 0: not known, or the sleeper's own process. */
+static uint32_t client_of(const struct wp_explainer *x, const struct wp_read *read)
+{
+    const struct wp_messages *messages = &x->timeline->messages;
+    const struct wp_layer *sleeper = x->depth ? &x->layers[x->depth - 1] : NULL;
+    uint32_t peer = wp_messages_peer(messages, read->socket);
+    struct wp_send sent;
+    if (!peer || !wp_messages_last_send(messages, peer, read->time_ns, &sent) || !sent.thread)
+        return 0;
+    uint32_t process = x->timeline->identities[wp_explain_identity_at(x, sent.thread, sent.time_ns - 1)].process;
+    return sleeper && sleeper->host == x->host && sleeper->process == process ? 0 : sent.thread;
+}
+
+/* [low, high) of that thread of the present host, which is busy with others: whose request it worked for in half of it
+ * or more, by what it read; 0: nobody's that is known. */
+static uint32_t served_mostly(const struct wp_explainer *x, uint32_t thread, uint64_t low, uint64_t high)
+{
+    uint64_t since = high, most = (high - low) / 2;
+    struct wp_reads_back back = wp_reads_before(&x->timeline->messages.reads, thread, since);
+    const struct wp_read *read = wp_reads_previous(&back);
+    struct wp_read longest = {0};
+    for (uint32_t i = 0; read && low < since && i < READS_LIMIT; i++, read = wp_reads_previous(&back)) {
+        uint64_t begin = read->time_ns > low ? read->time_ns : low;
+        if (since - begin > most) {
+            most = since - begin;
+            longest = *read;
+        }
+        since = begin;
+    }
+    return longest.socket ? client_of(x, &longest) : 0;
+}
+
+/* [from, to) of that thread, which is busy with others. */
 static void on_far_path(struct wp_explainer *x, const struct far *far, uint32_t thread, uint64_t from, uint64_t to)
 {
     struct wp_explain_place place = wp_explain_enter(x, far->host, far->clock.offset_ns);
-    wp_explain_on_path(x, far->node, thread, there(far, from), there(far, to));
+    const struct wp_interval part = {x->host, thread, there(far, from), there(far, to)};
+    if (part.start_ns < part.end_ns) {
+        uint32_t client = served_mostly(x, thread, part.start_ns, part.end_ns);
+        wp_explain_on_path_of(x, far->node, &part, wp_explain_identity_at(x, thread, part.end_ns - 1),
+            &(struct wp_handover){WP_ORIGIN_OTHER, client, part.end_ns});
+    }
     wp_explain_leave(x, &place);
 }
 

@@ -317,6 +317,9 @@ static __attribute__((noinline)) void by_softirq(
         by_timer(x, wait, from, to);
     } else if (vector == BLOCK) {
         by_block(x, wait, from, to);
+    } else if (vector == NET_RX && wp_wait_is_sending(wait->slice)) { /* an acknowledgement made room */
+        wp_wait_labelled(x, wait,
+            &(struct wp_wait_label){WP_STYLE_NET, "room to send (reader not known)", WP_REMOTE_NOT_TRACED}, from, to);
     } else {
         bool is_kernel = vector == RCU || vector == SCHED;
         snprintf(name, sizeof(name), "%s:%s", is_kernel ? "kernel" : "softirq",

@@ -40,6 +40,31 @@ uint64_t wp_cause_wakings(const struct wp_causes *causes, struct wp_facts *facts
     return count;
 }
 
+uint64_t wp_cause_wakings_of_caller(const struct wp_causes *causes, struct wp_facts *facts, uint32_t row, bool is_outer)
+{
+    const struct wp_flame *flame = &facts->flame;
+    uint32_t frames;
+    wp_report_frames(facts->report, &frames);
+    bool *is_its = calloc(flame->count + 1u, sizeof(*is_its));
+    uint64_t *counts = calloc(frames + 1u, sizeof(*counts)), most = 0;
+    for (uint32_t i = 0; is_its && i < flame->cell_count; i++)
+        if (causes->cell_cause[i] == row + 1)
+            is_its[is_outer ? outermost_sleep(facts, flame->cells[i].node) : causes->cell_sleep[i]] = true;
+    for (uint32_t i = 0; is_its && counts && i < flame->cell_count; i++) {
+        uint32_t sleep = wp_facts_below_scheduler(facts, flame->cells[i].node);
+        if (!sleep || flame->cells[i].category != WP_SCHEDULER || !is_its[sleep])
+            continue;
+        uint32_t frame = flame->nodes[wp_code_location_caller(facts, causes->locations, sleep)].frame;
+        uint64_t *count = &counts[frame < frames ? frame : 0];
+        *count += flame->cells[i].count;
+        most = *count > most ? *count : most;
+    }
+    facts->pool.failed |= !is_its || !counts;
+    free(is_its);
+    free(counts);
+    return most;
+}
+
 /* Where one has no name it is not known: they may be. */
 static bool is_same_lock(const struct wp_facts *facts, uint32_t one, uint32_t other)
 {
@@ -187,6 +212,12 @@ static void count_paths(
         threads->role = wp_pool_text(&facts->pool, wp_intern_text(trace->strings, trace->frames[role].name));
 }
 
+static bool is_asked(const char *name)
+{
+    const char *peer = peer_of(name);
+    return peer && !wp_cause_is_accepted(peer);
+}
+
 /* The window is of one recording: another one may have the same services at other ports. */
 uint32_t wp_cause_peers(const struct wp_causes *causes, struct wp_facts *facts, uint32_t sleep)
 {
@@ -198,7 +229,7 @@ uint32_t wp_cause_peers(const struct wp_causes *causes, struct wp_facts *facts, 
         uint32_t frame = trace->nodes[i].frame;
         look_at_node(trace, on, i, "", wp_facts_frame_name(facts, location));
         if (!on[i].has_location || on[i].is_over || is_seen[frame] || trace->frames[frame].style != WP_STYLE_SLEEP ||
-            !peer_of(wp_intern_text(trace->strings, trace->frames[frame].name)))
+            !is_asked(wp_intern_text(trace->strings, trace->frames[frame].name)))
             continue;
         is_seen[frame] = true;
         count++;

@@ -12,6 +12,9 @@ struct wp_cause_threads {
 
 /* Wakings from the sleeps that the cause is about; with is_outer from the outermost sleeps that it stands on. */
 uint64_t wp_cause_wakings(const struct wp_causes *causes, struct wp_facts *facts, uint32_t row, bool is_outer);
+/* The same, of the function of the program that calls there most often. */
+uint64_t wp_cause_wakings_of_caller(
+    const struct wp_causes *causes, struct wp_facts *facts, uint32_t row, bool is_outer);
 /* Of the cause's time: that in which those who had its lock had been woken on a condition, and queued for its lock as
  * well.
  */
@@ -19,7 +22,7 @@ uint64_t wp_cause_woken_together(const struct wp_causes *causes, const struct wp
 /* Threads of interest that slept so, of those kept event by event in the view by threads (facts->by_threads): at that
  * place of the program or, where it has none, for the lock, file or connection that the sleep names. */
 struct wp_cause_threads wp_cause_threads(const struct wp_causes *causes, struct wp_facts *facts, uint32_t sleep);
-/* Different connections that this place of the program sleeps on, in one recording. */
+/* Different peers that this place of the program asks and sleeps for, in one recording. */
 uint32_t wp_cause_peers(const struct wp_causes *causes, struct wp_facts *facts, uint32_t sleep);
 /* Whether it waits on a socket: "tcp 10.0.0.7:5432" of its frame; NULL it does not. */
 const char *wp_cause_peer(const struct wp_facts *facts, uint32_t sleep);

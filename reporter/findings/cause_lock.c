@@ -80,6 +80,38 @@ const char *wp_cause_language_lock(const struct wp_facts *facts, uint32_t sleep)
     return language;
 }
 
+/* Who is asked has an address. */
+bool wp_cause_is_accepted(const char *peer)
+{
+    return !strncmp(peer, "tcp :", 5) || !strncmp(peer, "udp :", 5);
+}
+
+static bool begins(const char *name, const char *with)
+{
+    return !strncmp(name, with, strlen(with));
+}
+
+const char *wp_cause_database_lock(const struct wp_facts *facts, uint32_t sleep)
+{
+    static const struct {
+        const char *function, *lock;
+        bool is_postgres; /* below it the process sleeps in ProcSleep, or it is another wait */
+    } rows[] = {{"MDL_wait::", "table lock", false}, {"XactLockTableWait", "row lock", true},
+        {"LockTuple", "row lock", true}, {"heap_lock_tuple", "row lock", true}, {"LockRelation", "table lock", true}};
+    bool in_postgres = false;
+    for (uint32_t at = facts->flame.nodes[sleep].parent; at && style_at(facts, at) != WP_STYLE_PROCESS;
+         at = facts->flame.nodes[at].parent) {
+        const char *name = style_at(facts, at) == WP_STYLE_USER ? name_at(facts, at) : "";
+        in_postgres = in_postgres || !strcmp(name, "ProcSleep");
+        for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+            if (begins(name, rows[i].function) && (in_postgres || !rows[i].is_postgres))
+                return rows[i].lock;
+        if (begins(name, "handler::ha_") && wp_cause_is_condition(facts, sleep)) /* MariaDB's engine of storage */
+            return "row lock";
+    }
+    return NULL;
+}
+
 bool wp_cause_is_lock(const struct wp_facts *facts, uint32_t sleep, const char **name)
 {
     const char *call;

@@ -31,4 +31,11 @@ bool wp_cause_is_futex(const struct wp_facts *facts, uint32_t sleep);
 /* What the threads library's call around a futex makes the thread wait for. */
 enum wp_lock_call wp_cause_lock_call(const struct wp_facts *facts, uint32_t sleep);
 
+/* Whether what a sleep names is the port itself or a connection that others opened to it, "tcp :8101": they ask there,
+ * not who waits on it. */
+bool wp_cause_is_accepted(const char *peer);
+/* A lock of a database's own that a statement waits there for, by the functions around it: "row lock", "table lock";
+ * NULL: it is none that is known. */
+const char *wp_cause_database_lock(const struct wp_facts *facts, uint32_t sleep);
+
 #endif

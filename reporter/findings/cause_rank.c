@@ -2,6 +2,7 @@
 #include "reporter/findings/cause_rank.h"
 
 #include "reporter/findings/path_wait.h"
+#include "reporter/findings/own_requests.h"
 #include "storage/report/report_read.h"
 
 #include <string.h>
@@ -59,11 +60,19 @@ static uint64_t run_between(const struct wp_cause_case *of)
     return of->sleeps < count ? (uint64_t)((double)ns * (double)of->sleeps / (double)count) : ns;
 }
 
+uint64_t wp_cause_blamed(const struct wp_causes *causes, const struct wp_facts *facts, uint32_t row)
+{
+    const struct wp_cause_fact *cause = &causes->rows[row];
+    if (cause->kind != WP_CAUSE_KIND_PATH || wp_path_wait_is_asked(causes, facts, row))
+        return cause->ns;
+    return wp_own_requests_wait_ns(causes, facts, row); /* else what goes on there is told by itself */
+}
+
 uint64_t wp_cause_rank(const struct wp_cause_case *of)
 {
-    uint64_t ns = of->cause->ns;
-    if (of->cause->kind == WP_CAUSE_KIND_PATH && !wp_path_wait_is_asked(of->causes, of->facts, of->row))
-        return 0; /* what goes on there is told by itself */
+    uint64_t ns = wp_cause_blamed(of->causes, of->facts, of->row);
+    if (!ns)
+        return 0;
     /* A lock that is waited for much is what to mend, also where its holders' own pause in it takes longer. */
     if (of->own_ns / LEAST_WAIT < of->cause->ns)
         ns += of->own_ns;

@@ -8,4 +8,7 @@
  * of the same place runs, and runs between its sleeps that are too short for samples. */
 uint64_t wp_cause_rank(const struct wp_cause_case *of);
 
+/* Of its time what may be the program's fault: where a thread is perhaps idle, only what requests wait there. */
+uint64_t wp_cause_blamed(const struct wp_causes *causes, const struct wp_facts *facts, uint32_t row);
+
 #endif

@@ -6,9 +6,11 @@
 #include "reporter/facts/rivals.h"
 #include "reporter/facts/stack_text.h"
 #include "reporter/findings/caller_text.h"
+#include "reporter/findings/cause_behind.h"
 #include "reporter/findings/cause_holder.h"
 #include "reporter/findings/cause_lock.h"
 #include "reporter/findings/cause_waiting.h"
+#include "reporter/findings/lock_text.h"
 #include "reporter/findings/path_wait.h"
 #include "reporter/findings/pauses.h"
 #include "storage/report/report_read.h"
@@ -136,8 +138,8 @@ static const char *who_text(const struct text *t, const struct wp_cause_fact *ca
     uint32_t waiting = is_own ? waiting_for_thread(t, cause) : wp_cause_waiting(t->causes, t->facts, t->of->row, &ns);
     if (is_own && !waiting)
         return cause->has_threads ? of_threads(t, cause->base) : process_text(t, cause->base);
-    return wp_pool_printf(t->pool, "%s waits%s for %s, which", outer_text(t, cause, is_own ? 0 : waiting),
-        waiting ? location_text(t, waiting) : "", other_text(t, cause));
+    return wp_pool_printf(t->pool, "%s waits%s%s for %s, which", outer_text(t, cause, is_own ? 0 : waiting),
+        waiting ? location_text(t, waiting) : "", wp_cause_behind_text(t->of), other_text(t, cause));
 }
 
 /* "28.9 s (62 %)" */
@@ -192,34 +194,6 @@ static const char *call_text(const struct text *t, uint32_t sleep, const char **
     return wp_pool_printf(t->pool, "`%.*s`", (int)(blank ? blank - call : (long)strlen(call)), call);
 }
 
-/* "the GIL", "a monitor", "a `ReentrantLock`"; "" of no language's. */
-static const char *language_lock_text(const struct text *t, uint32_t sleep)
-{
-    const char *name = wp_cause_language_lock(t->facts, sleep);
-    if (!name)
-        return "";
-    if (wp_lock_is_of_interpreter(name))
-        return wp_pool_printf(t->pool, "the %s", name);
-    return wp_pool_printf(t->pool, strcmp(name, "monitor") ? "a `%s`" : "a %s", name);
-}
-
-/* "`cache_lock`" of "cache_lock (orders)"; "the lock of the file PATH"; "" of one without a name. */
-static const char *lock_text(const struct text *t, uint32_t sleep)
-{
-    const char *name = "", *call = name_at(t, sleep);
-    if (!wp_cause_is_lock(t->facts, sleep, &name) || !*name || wp_lock_is_gil(name))
-        return language_lock_text(t, sleep);
-    if (!strncmp(name, WP_KERNEL_LOCK, strlen(WP_KERNEL_LOCK)))
-        return wp_pool_printf(t->pool, "`%s`", wp_pool_clip(t->pool, name, NAME_BYTES));
-    if (strncmp(call, "sleep:futex", 11))
-        return wp_pool_printf(t->pool, "the lock of %s", wp_pool_clip(t->pool, name, NAME_BYTES));
-    size_t size = strlen(name);
-    const char *object = name[size - 1] == ')' ? strrchr(name, '(') : NULL;
-    size = object && object > name + 1 ? (size_t)(object - name - 1) : size;
-    return wp_pool_printf(
-        t->pool, "`%s`", wp_pool_clip(t->pool, wp_pool_printf(t->pool, "%.*s", (int)size, name), NAME_BYTES));
-}
-
 /* The sleep of the layer that `node` is the top of; 0: it runs. */
 static uint32_t sleep_of(const struct text *t, uint32_t node)
 {
@@ -270,8 +244,8 @@ static const char *doing_text(const struct text *t, const char *runs, const char
         return location.call ? wp_pool_printf(t->pool, "; %s %s runs, in `%s`", runs, where,
                                    wp_pool_clip(t->pool, location.call, NAME_BYTES))
                              : wp_pool_printf(t->pool, "; %s %s runs", runs, where);
-    if (wp_cause_is_lock(t->facts, sleep, &lock) && *lock_text(t, sleep))
-        return wp_pool_printf(t->pool, "; %s %s waits for %s", waits, where, lock_text(t, sleep));
+    if (wp_cause_is_lock(t->facts, sleep, &lock) && *wp_lock_text(t->facts, sleep))
+        return wp_pool_printf(t->pool, "; %s %s waits for %s", waits, where, wp_lock_text(t->facts, sleep));
     const char *call = location.call ? wp_pool_printf(t->pool, "`%s`", wp_pool_clip(t->pool, location.call, NAME_BYTES))
                                      : call_text(t, sleep, &what);
     return wp_pool_printf(t->pool, "; %s %s in %s", during, call, where);
@@ -290,7 +264,7 @@ static const char *meanwhile_text(const struct text *t, const char *runs, const 
 static const char *lock_sentence(const struct text *t)
 {
     const struct wp_cause_fact *cause = t->of->cause;
-    const char *lock = lock_text(t, cause->sleep);
+    const char *lock = wp_lock_text(t->facts, cause->sleep);
     bool is_shared = wp_cause_is_rwlock(t->facts, cause->sleep); /* perhaps by several: one of them is known */
     if (is_shared)
         lock = *lock ? wp_pool_printf(t->pool, "the read-write lock %s", lock) : "a read-write lock";
@@ -387,7 +361,7 @@ static struct wp_code_location member_location(const struct text *t, uint32_t sl
 
 static const char *member_lock(const struct text *t, uint32_t sleep, unsigned number)
 {
-    const char *lock = lock_text(t, sleep);
+    const char *lock = wp_lock_text(t->facts, sleep);
     return *lock ? lock : wp_pool_printf(t->pool, "lock %u", number);
 }
 
@@ -432,8 +406,8 @@ static const char *interrupted_sentence(const struct text *t, const struct wp_ca
     bool is_socket = !strncmp(what, "tcp ", 4) || !strncmp(what, "udp ", 4);
     if (wp_cause_is_lock(t->facts, cause->sleep, &lock))
         return wp_pool_printf(t->pool, "%s waits %s for %s%s, which nobody released until %s ended it.",
-            who_text(t, cause), amount_text(t, cause->ns), *lock ? lock_text(t, cause->sleep) : "a lock", location,
-            ended);
+            who_text(t, cause), amount_text(t, cause->ns), *lock ? wp_lock_text(t->facts, cause->sleep) : "a lock",
+            location, ended);
     return wp_pool_printf(t->pool, "%s is asleep for %s in %s%s%s%s: %s until %s ended it.", who_text(t, cause),
         amount_text(t, cause->ns), call, *what ? " on " : "", what,
         *location ? wp_pool_printf(t->pool, ",%s", location) : "",
@@ -474,11 +448,13 @@ static const char *peer_text(const struct text *t, const struct wp_cause_fact *c
 static const char *path_sentence(const struct text *t)
 {
     const struct wp_cause_fact *cause = t->of->cause;
-    const char *whose = wp_path_wait_whose(t->facts, cause->node), *by = wp_path_wait_for(t->facts, cause->node);
+    const char *whose = wp_path_wait_whose(t->facts, cause->node),
+               *by = wp_path_wait_for(t->causes, t->facts, t->of->row);
     const char *base = name_at(t, cause->process), *name = wp_stack_plain_process(t->pool, whose);
     const char *whom, *busy = "", *doing, *often = often_text(t);
     if (wp_path_wait_is_own(t->causes, t->facts, t->of->row)) {
-        whom = strcmp(whose, base) ? wp_pool_printf(t->pool, "its thread %s", name) : "another of its threads";
+        whom = strcmp(whose, base) && !cause->has_ends ? wp_pool_printf(t->pool, "its thread %s", name)
+                                                       : "another of its threads";
         doing = meanwhile_text(t, "meanwhile", "meanwhile", "that one is meanwhile in");
     } else {
         whom = strcmp(whose, base) ? name : wp_pool_printf(t->pool, "another %s", name);
@@ -500,6 +476,10 @@ static const char *other_sentence(const struct text *t, const struct wp_cause_fa
     const char *file = wp_cause_file(t->causes, t->facts, t->of->row);
     if (file)
         call = wp_pool_printf(t->pool, "pages of %s that were not in memory", wp_pool_clip(t->pool, file, NAME_BYTES));
+    if (peer && !strcmp(peer, "room to send (reader not known)")) {
+        words = "for room to send, and who reads there is not known";
+        what = "";
+    }
     const char *place = place_text(t), *due = wp_cause_due(t->causes, t->facts, t->of->row);
     if (due) {
         words = wp_pool_printf(t->pool, "until a timeout, unanswered by %s", wp_pool_clip(t->pool, due, NAME_BYTES));
@@ -555,7 +535,7 @@ const char *wp_cause_sentence(const struct wp_cause_case *of)
 const char *wp_cause_what(const struct wp_cause_case *of)
 {
     const struct text t = {of, of->causes, of->facts, &of->facts->pool};
-    const char *lock = lock_text(&t, of->cause->sleep);
+    const char *lock = wp_lock_text(of->facts, of->cause->sleep);
     if (*lock)
         return lock;
     return of->call_size ? wp_pool_printf(t.pool, "%.*s", (int)of->call_size, of->call) : "";

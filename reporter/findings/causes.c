@@ -3,6 +3,7 @@
 
 #include "common/intmap.h"
 #include "common/lock_call.h"
+#include "reporter/facts/role_name.h"
 #include "reporter/findings/callers.h"
 #include "reporter/findings/cause_lock.h"
 #include "reporter/findings/garbage.h"
@@ -193,10 +194,19 @@ static void look_function(struct on_stack *at, const struct wp_facts *facts, uin
     at->role = facts->flame.nodes[node].frame;
     enum wp_lock_call kind =
         at->below && at->below_role == at->role ? wp_cause_lock_call(facts, at->below) : WP_LOCK_CALL_UNKNOWN;
-    if (!at->pool && (wp_lock_call_is_condition(kind) || kind == WP_LOCK_CALL_SEMAPHORE || kind == WP_LOCK_CALL_PARKED))
+    if (!at->pool &&
+        (wp_lock_call_is_condition(kind) || kind == WP_LOCK_CALL_SEMAPHORE || kind == WP_LOCK_CALL_PARKED) &&
+        !wp_cause_database_lock(facts, at->below))
         at->pool = at->below;
     if (!at->pool && at->token && at->below_role == at->role)
         at->pool = at->token;
+}
+
+/* Whom a thread waits for that holds what others want: its own client, "tcp :3306" or "tcp:10.0.0.9:*". */
+static bool is_client(const char *name)
+{
+    const char *call = strchr(name, ' '), *colon = strrchr(name, ':');
+    return (call && wp_cause_is_accepted(call + 1)) || (colon && !strcmp(colon, ":*"));
 }
 
 static bool is_worker(const char *process)
@@ -229,12 +239,16 @@ static void look_at_node(struct on_stack *on, const struct wp_facts *facts, uint
             break;
         at->sleep = node;
         at->first = at->first ? at->first : node;
+        at->pool = is_client(name) ? 0 : at->pool;
         if (!at->lock && wp_cause_is_lock(facts, node, &lock) &&
             (*lock || at->below ||
                 wp_cause_lock_call(facts, node) != WP_LOCK_CALL_INTERPRETER)) /* else it may wait for a thread's end */
             at->lock = node;
         if (!at->pause && is_stopped(facts, at, node, 0))
             at->pause = node;
+        break;
+    case WP_STYLE_NET:
+        at->pool = is_client(name) ? 0 : at->pool;
         break;
     case WP_STYLE_WAIT:
         if (!at->deadlock && !strncmp(name, "deadlock:", 9))
@@ -311,6 +325,14 @@ static uint32_t kind_of_lock(const struct wp_facts *facts, uint32_t sleep)
     return language ? (uint32_t)XXH3_64bits(language, strlen(language)) : 0;
 }
 
+/* Threads of a pool are one: "path:[pool-*-thread-*]". */
+static uint32_t role_of_path(const struct wp_facts *facts, uint32_t node)
+{
+    char room[WP_ROLE_BYTES];
+    const char *role = wp_role_name(room, name_at(facts, node));
+    return (uint32_t)XXH3_64bits(role, strlen(role));
+}
+
 /* What two cells must share to be told as one: kind, process and place, and what is waited for. */
 static struct wp_intkey key_of(const struct wp_causes *causes, const struct wp_facts *facts, const struct on_stack *at,
     const struct wp_cause_fact *cause)
@@ -324,7 +346,7 @@ static struct wp_intkey key_of(const struct wp_causes *causes, const struct wp_f
     if (cause->kind == WP_CAUSE_KIND_LOCK && wp_cause_is_lock(facts, cause->sleep, &lock) && *lock)
         where = 0; /* one lock is one cause, wherever it is waited for */
     else if (cause->kind == WP_CAUSE_KIND_PATH)
-        what = nodes[cause->node].frame;
+        what = role_of_path(facts, cause->node);
     else if (cause->kind == WP_CAUSE_KIND_PAUSE)
         where = what = 0; /* nor does it matter where a thread happens to be when all are stopped */
     else if (cause->kind == WP_CAUSE_KIND_DISK || cause->kind == WP_CAUSE_KIND_GARBAGE ||
@@ -384,6 +406,8 @@ static void add(struct wp_causes *causes, struct wp_facts *facts, struct wp_intm
     made.has_threads = cause->has_threads ||
         (cause->ns && facts->flame.nodes[cause->process].frame != facts->flame.nodes[made.process].frame);
     made.has_places = cause->has_places || (cause->ns && !is_same_place(causes, facts, cause->sleep, made.sleep));
+    made.has_ends =
+        cause->has_ends || (cause->ns && facts->flame.nodes[cause->node].frame != facts->flame.nodes[made.node].frame);
     made.collected_ns = cause->collected_ns + (at->collects ? cell->ns : 0);
     made.count = cause->count + cell->count;
     made.largest_ns = cell->ns;
@@ -395,6 +419,7 @@ static void add(struct wp_causes *causes, struct wp_facts *facts, struct wp_intm
     cause->count = made.count;
     cause->has_threads = made.has_threads;
     cause->has_places = made.has_places;
+    cause->has_ends = made.has_ends;
     cause->collected_ns = made.collected_ns;
 }
 

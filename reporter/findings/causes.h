@@ -40,7 +40,8 @@ struct wp_cause_fact {
     uint64_t count;        /* pieces */
     uint64_t collected_ns; /* while garbage was collected */
     bool has_threads;      /* threads of different names slept, */
-    bool has_places;       /* ... or at different places */
+    bool has_places;       /* ... or at different places, */
+    bool has_ends;         /* ... or until different threads went on */
 };
 
 struct wp_causes {

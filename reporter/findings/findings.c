@@ -13,9 +13,10 @@
 #include "reporter/findings/path_wait.h"
 #include "reporter/findings/pattern.h"
 #include "reporter/findings/pattern_herd.h"
+#include "reporter/findings/request_findings.h"
 #include "reporter/findings/rival_list.h"
+#include "reporter/findings/own_requests.h"
 #include "reporter/findings/stuck.h"
-#include "reporter/requests/slow_requests.h"
 #include "storage/report/report_read.h"
 
 #include <inttypes.h>
@@ -23,9 +24,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LEAST_REQUESTS 100u  /* fewer have no slow twentieth to speak of */
 #define LEAST_SHARE 1000u    /* a finding below a thousandth of the total says nothing */
 #define PATTERN_SHARE 50u    /* a pattern of less than this part of the total is true, and mends nothing */
+#define SERVED_SHARE 10u     /* requests that take this part of the total or more are what a program does */
 #define UNSAMPLED_SHARE 100u /* a process that runs less than this between samples says nothing */
 
 #define CAUSES 7u    /* so many causes at places are told, */
@@ -33,8 +34,8 @@
 #define SAYS 4u      /* categories that have no place */
 #define RIVALS 3u    /* who had the processor, each above a part in RIVAL_SHARE of the total */
 #define RIVAL_SHARE 100u
-_Static_assert(CAUSES + PROCESSES + SAYS + RIVALS + 3 <= WP_FINDINGS,
-    "with what is unexplained, threads that are stuck and the slow requests");
+_Static_assert(CAUSES + PROCESSES + SAYS + RIVALS + 2 + WP_REQUEST_FINDINGS <= WP_FINDINGS,
+    "with what is unexplained, threads that are stuck and requests");
 
 /* What a category says of a time that has no place: "<time> (<share>) <this>". */
 static const char *const category_says[WP_CATEGORIES] = {
@@ -426,30 +427,12 @@ static void find_unexplained(struct walk *walk)
                 .page = WP_PAGE_UNEXPLAINED});
 }
 
-/* What makes slow requests slow; it ranks by the time that all of them take longer. */
-static void find_slow(struct wp_facts *facts)
+/* What a pattern's time is part of: all, or the requests where they have a good part in it, as threads may be idle. */
+static uint64_t weighed_by(struct walk *walk, const struct wp_cause_fact *cause)
 {
-    struct wp_pool *pool = &facts->pool;
-    size_t count;
-    const struct wp_service_fact *service = wp_slow_requests_build(pool, facts, &count);
-    const struct wp_slow_row *row = count && service->row_count ? service->rows : NULL;
-    if (!row || service->count < LEAST_REQUESTS || service->slow_mean_ns <= service->usual_mean_ns ||
-        row->slow_ns <= row->usual_ns)
-        return;
-    uint64_t longer = service->slow_mean_ns - service->usual_mean_ns;
-    add(facts,
-        &(struct wp_finding){.kind = "slow",
-            .sentence = wp_pool_printf(pool,
-                "The slowest %s of the requests on %s take %s instead of %s: for %s of the difference %s %s%s.",
-                wp_human_share(pool, service->slow_count, service->count), wp_pool_clip(pool, service->name, 60),
-                wp_human_duration(pool, service->slow_mean_ns), wp_human_duration(pool, service->usual_mean_ns),
-                wp_human_share(pool, row->slow_ns - row->usual_ns, longer),
-                *row->who ? wp_pool_clip(pool, row->who, 80) : "the request", wp_slow_requests_does(row),
-                wp_slow_requests_where(pool, row, 60)),
-            .key = wp_pool_printf(pool, "slow %s", service->name),
-            .ns = longer * service->slow_count,
-            .rank_ns = longer * service->slow_count,
-            .page = WP_PAGE_TRANSACTIONS});
+    struct wp_facts *facts = walk->facts;
+    uint64_t ns = wp_own_requests_of(facts, cause->base).ns;
+    return ns >= facts->total_ns / SERVED_SHARE && ns < facts->total_ns ? ns : facts->total_ns;
 }
 
 static void add_cause(struct walk *walk, uint32_t row)
@@ -458,7 +441,8 @@ static void add_cause(struct walk *walk, uint32_t row)
     struct wp_pool *pool = &facts->pool;
     struct wp_cause_case of = wp_cause_case(&walk->causes, facts, row);
     struct wp_code_location location = wp_code_location_at(facts, walk->causes.locations, of.cause->sleep);
-    bool is_small = of.cause->ns < facts->total_ns / PATTERN_SHARE && of.cause->kind != WP_CAUSE_KIND_DEADLOCK;
+    bool is_small =
+        of.cause->ns < weighed_by(walk, of.cause) / PATTERN_SHARE && of.cause->kind != WP_CAUSE_KIND_DEADLOCK;
     struct wp_pattern pattern = is_small ? (struct wp_pattern){0} : wp_pattern_of_cause(&of);
     const char *key = wp_cause_key(of.cause->kind), *sentence = wp_cause_sentence(&of);
     char role[WP_ROLE_BYTES];
@@ -481,14 +465,6 @@ static void add_cause(struct walk *walk, uint32_t row)
             .fragment = wp_pool_printf(pool, "node=%08" PRIx32, facts->flame.nodes[of.cause->sleep].permalink)});
 }
 
-/* Of a cause: its time that may be the program's fault; of a thread that is perhaps idle none. */
-static uint64_t blamed_ns(const struct walk *walk, uint32_t row)
-{
-    const struct wp_cause_fact *cause = &walk->causes.rows[row];
-    bool is_idle = cause->kind == WP_CAUSE_KIND_PATH && !wp_path_wait_is_asked(&walk->causes, walk->facts, row);
-    return is_idle ? 0 : cause->ns;
-}
-
 /* Causes at places: a lock and who held it, a sleep, a file, a peer; the largest first, and then what may be idleness.
  */
 static void find_causes(struct walk *walk)
@@ -498,7 +474,7 @@ static void find_causes(struct walk *walk)
     bool *is_told = wp_pool_alloc(&facts->pool, causes->count + 1u);
     uint64_t *blamed = wp_pool_alloc(&facts->pool, (causes->count + 1u) * sizeof(*blamed));
     for (uint32_t i = 0; i < causes->count && blamed; i++)
-        blamed[i] = causes->rows[i].ns < facts->total_ns / LEAST_SHARE ? 0 : blamed_ns(walk, i);
+        blamed[i] = causes->rows[i].ns < facts->total_ns / LEAST_SHARE ? 0 : wp_cause_blamed(causes, facts, i);
     for (unsigned told = 0; is_told && blamed && told < CAUSES; told++) {
         uint32_t best = causes->count;
         for (uint32_t i = 0; i < causes->count; i++)
@@ -512,6 +488,14 @@ static void find_causes(struct walk *walk)
         is_told[best] = true;
         add_cause(walk, best);
     }
+}
+
+static void find_requests(struct wp_facts *facts)
+{
+    struct wp_finding found[WP_REQUEST_FINDINGS];
+    size_t count = wp_request_findings(facts, found);
+    for (size_t i = 0; i < count; i++)
+        add(facts, &found[i]);
 }
 
 /* Where nobody goes on, what the others do meanwhile is no answer. */
@@ -573,7 +557,7 @@ void wp_findings_build(struct wp_facts *facts)
         find_processes(&walk);
         find_rivals(&walk);
         find_categories(&walk);
-        find_slow(facts);
+        find_requests(facts);
         qsort(facts->findings, facts->finding_count, sizeof(*facts->findings), compare);
     } else {
         facts->pool.failed = true;

@@ -25,11 +25,23 @@ const char *wp_path_wait_whose(const struct wp_facts *facts, uint32_t node)
     return style_at(facts, node) == WP_STYLE_WAIT && !strncmp(name, "path:", 5) ? name + 5 : NULL;
 }
 
-const char *wp_path_wait_for(const struct wp_facts *facts, uint32_t node)
+/* The node "for:[cron]" that this one stands on; 0: it is not told. */
+static uint32_t below_path(const struct wp_facts *facts, uint32_t node)
 {
     uint32_t below = facts->flame.nodes[node].parent;
-    const char *name = name_at(facts, below);
-    return style_at(facts, below) == WP_STYLE_WAIT && !strncmp(name, "for:", 4) ? name + 4 : NULL;
+    return style_at(facts, below) == WP_STYLE_WAIT && !strncmp(name_at(facts, below), "for:", 4) ? below : 0;
+}
+
+const char *wp_path_wait_for(const struct wp_causes *causes, const struct wp_facts *facts, uint32_t row)
+{
+    const struct wp_cause_fact *cause = &causes->rows[row];
+    uint32_t below = below_path(facts, cause->node), frame = facts->flame.nodes[below].frame;
+    uint64_t ns = 0;
+    for (uint32_t i = 0; below && i < facts->flame.cell_count; i++) {
+        uint32_t other = causes->cell_cause[i] == row + 1 ? below_path(facts, facts->flame.cells[i].node) : 0;
+        ns += other && facts->flame.nodes[other].frame == frame ? facts->flame.cells[i].ns : 0;
+    }
+    return below && ns >= cause->ns / 2 ? name_at(facts, below) + 4 : NULL;
 }
 
 bool wp_path_wait_is_own(const struct wp_causes *causes, const struct wp_facts *facts, uint32_t row)
@@ -123,6 +135,27 @@ static struct wp_cause_held held_by_thread(const struct wp_causes *causes, struc
         .node = node, .ns = node ? (uint64_t)((double)cause->ns * (double)doing.ns / (double)waited_ns) : 0};
 }
 
+/* A sum over nodes to the nodes that they stand on, up to each one's process. */
+static void add_below(const struct wp_facts *facts, uint64_t *sums)
+{
+    const struct wp_flame_node *nodes = facts->flame.nodes;
+    for (uint32_t i = facts->flame.count; i-- > 1;) /* parents come first */
+        if (style_at(facts, i) != WP_STYLE_PROCESS)
+            sums[nodes[i].parent] += sums[i];
+}
+
+/* The innermost function of the program in which most of it passes, with what that calls; node 0: none. */
+static struct wp_cause_held within(
+    const struct wp_causes *causes, const struct wp_facts *facts, uint64_t *sums, uint64_t all_ns)
+{
+    struct wp_cause_held held = {0};
+    add_below(facts, sums);
+    for (uint32_t i = 1; i < facts->flame.count; i++)
+        if (causes->locations[i] == i && sums[i] >= all_ns / 2 && wp_cause_is_own_function(facts, i))
+            held = (struct wp_cause_held){.node = i, .ns = sums[i]};
+    return held;
+}
+
 /* What the other process does on paths of its own, each of which is in the flame once. */
 static struct wp_cause_held held_by_process(const struct wp_causes *causes, struct wp_facts *facts, uint32_t row)
 {
@@ -143,7 +176,13 @@ static struct wp_cause_held held_by_process(const struct wp_causes *causes, stru
         if (at && causes->locations[at] && sums[at] > held.ns)
             held = (struct wp_cause_held){.node = at, .ns = sums[at]};
     }
+    struct wp_cause_held called = {0};
+    bool is_part = held.ns < all_ns / 2 && style_at(facts, held.node) != WP_STYLE_SLEEP;
+    if (sums && is_part)
+        called = within(causes, facts, sums, all_ns);
     free(sums);
+    if (called.node)
+        return called;
     return held.ns && held.ns >= all_ns / 100 * LEAST_PERCENT ? held : (struct wp_cause_held){0};
 }
 

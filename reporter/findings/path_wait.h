@@ -7,8 +7,8 @@
 
 /* The process or thread whose path that is, "[gateway]" of the label on top, */
 const char *wp_path_wait_whose(const struct wp_facts *facts, uint32_t node);
-/* ... and for whom it works; NULL: it is not told. */
-const char *wp_path_wait_for(const struct wp_facts *facts, uint32_t node);
+/* ... and for whom it works in half of the cause's time or more; NULL: it is not told. */
+const char *wp_path_wait_for(const struct wp_causes *causes, const struct wp_facts *facts, uint32_t row);
 /* Whether that is a thread of the process that waits. */
 bool wp_path_wait_is_own(const struct wp_causes *causes, const struct wp_facts *facts, uint32_t row);
 /* Whether that is a process which does other work: none of interest, whose threads are paths whatever they do. */

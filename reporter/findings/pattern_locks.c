@@ -3,7 +3,10 @@
 
 #include "common/lock_call.h"
 #include "reporter/display/humanize.h"
+#include "reporter/findings/callers.h"
 #include "reporter/findings/cause_lock.h"
+#include "reporter/findings/path_wait.h"
+#include "reporter/findings/own_requests.h"
 
 #include <string.h>
 
@@ -56,15 +59,43 @@ static bool is_gvl(const struct wp_cause_case *of, struct wp_pattern *pattern)
     return is_interpreter_lock(of, pattern, WP_LOCK_GVL);
 }
 
+/* The outermost function of the program on that node's layer but where all begins; 0 none. */
+static uint32_t role_of(const struct wp_facts *facts, uint32_t node)
+{
+    uint32_t role = 0;
+    for (; node; node = facts->flame.nodes[node].parent) {
+        uint32_t frame = facts->flame.nodes[node].frame;
+        if (wp_facts_frame_style(facts, frame) == WP_STYLE_PROCESS)
+            break;
+        if (wp_cause_is_own_function(facts, node) && !wp_caller_is_entry(wp_facts_frame_name(facts, frame)))
+            role = frame;
+    }
+    return role;
+}
+
+/* Requests wait until a thread that serves another one as they do goes on. */
+static bool is_pool_of_requests(const struct wp_cause_case *of)
+{
+    const struct wp_facts *facts = of->facts;
+    uint32_t role = role_of(facts, of->cause->sleep);
+    enum wp_lock_call call = wp_cause_lock_call(facts, of->cause->sleep);
+    bool is_futex = wp_cause_is_futex(facts, of->cause->sleep) && !wp_lock_call_is_held(call);
+    return of->cause->kind == WP_CAUSE_KIND_PATH && is_futex && role && of->held.node && !of->held.is_starved &&
+        role == role_of(facts, of->held.node) && wp_path_wait_is_own(of->causes, facts, of->row) &&
+        wp_own_requests_wait_ns(of->causes, facts, of->row) >= of->cause->ns / 2;
+}
+
 static bool is_small_pool(const struct wp_cause_case *of, struct wp_pattern *pattern)
 {
-    bool is_semaphore = wp_cause_is_semaphore(of->facts, of->cause->sleep);
+    bool is_semaphore = wp_cause_is_semaphore(of->facts, of->cause->sleep), of_requests = is_pool_of_requests(of);
     bool is_read = of->call_size == 4 && !strncmp(of->call, "read", 4); /* a pipe or an eventfd holds the tokens */
     pattern->sure = is_semaphore ? WP_SURETY_LIKELY : WP_SURETY_POSSIBLE;
     pattern->evidence = is_semaphore ? "threads wait for a semaphore until another thread gives back what it took"
+        : of_requests                ? "requests wait on a condition that a thread of the same role ends"
         : is_read                    ? "threads read what a thread of the same role has written back"
                                      : "threads wait on a condition that a thread of the same role ends";
-    return of->cause->kind == WP_CAUSE_KIND_POOL || (of->cause->kind == WP_CAUSE_KIND_LOCK && is_semaphore);
+    return of->cause->kind == WP_CAUSE_KIND_POOL || of_requests ||
+        (of->cause->kind == WP_CAUSE_KIND_LOCK && is_semaphore);
 }
 
 /* The sleep of the layer that `node` is the top of; 0: it runs. */

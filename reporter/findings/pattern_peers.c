@@ -3,12 +3,17 @@
 
 #include "common/clock.h"
 #include "reporter/display/humanize.h"
+#include "reporter/findings/cause_lock.h"
+#include "reporter/findings/own_requests.h"
 
 #define LEAST_REQUESTS 20u
 #define SURE_REQUESTS 100u
+#define LEAST_EACH 3u /* for each request that the process serves: fewer are what it is made of, */
+#define SURE_EACH 10u /* ... and as many are a loop */
 #define LEAST_PEERS 3u
 #define LEAST_DELAYS 3u
 #define DELAY_LEAST_NS (36u * (uint64_t)WP_NS_PER_MS) /* TCP_DELACK_MIN is 40 ms (include/net/tcp.h), */
+#define RETRANSMIT_NS (200u * (uint64_t)WP_NS_PER_MS) /* TCP_RTO_MIN: what is lost is sent again then (same file) */
 #define DELAY_MOST_NS (48u * (uint64_t)WP_NS_PER_MS)  /* ... and its timer has ticks */
 
 static bool is_delayed_ack(const struct wp_cause_case *of, struct wp_pattern *pattern)
@@ -27,14 +32,58 @@ static bool is_delayed_ack(const struct wp_cause_case *of, struct wp_pattern *pa
     return true;
 }
 
+/* Between which hosts most segments were sent again, of those whose messages took as long as that takes. */
+struct lossy {
+    const struct wp_edge_fact *edge;
+    uint64_t resent, longest_ns;
+};
+
+static struct lossy find_lossy(struct wp_facts *facts)
+{
+    const struct wp_metadata *said = &facts->release_metadata;
+    struct lossy most = {0};
+    for (size_t i = 0; i < facts->edge_count; i++) {
+        const struct wp_edge_fact *edge = &facts->edges[i];
+        const char *there = wp_pool_printf(&facts->pool, "network.%s.%s.retransmits", edge->to, edge->from);
+        const char *back = wp_pool_printf(&facts->pool, "network.%s.%s.retransmits", edge->from, edge->to);
+        uint64_t resent = wp_metadata_sum(said, there) + wp_metadata_sum(said, back);
+        if (edge->transit_max_ns >= RETRANSMIT_NS && resent > most.resent)
+            most = (struct lossy){edge, resent, edge->transit_max_ns};
+    }
+    return most;
+}
+
+static bool is_loss(const struct wp_cause_case *of, struct wp_pattern *pattern)
+{
+    struct wp_pool *pool = &of->facts->pool;
+    struct lossy lossy = of->cause->kind == WP_CAUSE_KIND_FLIGHT && of->cause->ns >= RETRANSMIT_NS
+        ? find_lossy(of->facts)
+        : (struct lossy){0};
+    if (!lossy.edge)
+        return false;
+    pattern->sure = lossy.resent >= of->cause->ns / RETRANSMIT_NS / 2 ? WP_SURETY_LIKELY : WP_SURETY_POSSIBLE;
+    pattern->evidence = wp_pool_printf(pool, "%s %s sent again between %s and %s, and a message took up to %s",
+        wp_human_many(pool, lossy.resent, "segment"), lossy.resent == 1 ? "was" : "were",
+        wp_pool_clip(pool, lossy.edge->from, 60), wp_pool_clip(pool, lossy.edge->to, 60),
+        wp_human_duration(pool, lossy.longest_ns));
+    return true;
+}
+
+/* Who opened a connection, and waits on it for somebody; not where its clients' next requests are waited for. */
+static bool asks(const struct wp_facts *facts, uint32_t sleep)
+{
+    const char *peer = sleep ? wp_cause_peer(facts, sleep) : NULL;
+    return peer && !wp_cause_is_accepted(peer);
+}
+
 /* The outermost sleep is for a socket, and others do the work meanwhile. */
 static uint32_t asking(const struct wp_cause_case *of)
 {
     enum wp_cause_kind kind = of->cause->kind;
     bool is_own = !of->cause->asked && wp_cause_is_own(of->facts, of->cause);
-    if (kind == WP_CAUSE_KIND_SERVICE && wp_cause_peer(of->facts, of->cause->sleep))
+    if (kind == WP_CAUSE_KIND_SERVICE && asks(of->facts, of->cause->sleep))
         return of->cause->sleep; /* a thread may be waited for that asks */
-    if (!of->cause->first || !wp_cause_peer(of->facts, of->cause->first))
+    if (!asks(of->facts, of->cause->first))
         return 0;
     return kind == WP_CAUSE_KIND_SERVICE || kind == WP_CAUSE_KIND_PEER || kind == WP_CAUSE_KIND_FLIGHT ||
             (!is_own && kind != WP_CAUSE_KIND_DEADLOCK)
@@ -54,6 +103,7 @@ static bool is_fan_out(const struct wp_cause_case *of, struct wp_pattern *patter
     return true;
 }
 
+/* A service asks once for each of its own requests at least; a script has none. */
 static bool is_many_requests(const struct wp_cause_case *of, struct wp_pattern *pattern)
 {
     struct wp_pool *pool = &of->facts->pool;
@@ -61,15 +111,25 @@ static bool is_many_requests(const struct wp_cause_case *of, struct wp_pattern *
     uint64_t count = first ? wp_cause_wakings(of->causes, of->facts, of->row, first != of->cause->sleep) : 0;
     if (count < LEAST_REQUESTS)
         return false;
+    struct wp_own_requests served = wp_own_requests_of(of->facts, of->cause->base);
+    uint64_t of_one = wp_cause_wakings_of_caller(of->causes, of->facts, of->row, first != of->cause->sleep);
+    uint64_t each = served.count ? (of_one + served.count / 2) / served.count : 0;
+    if (served.count && each < LEAST_EACH)
+        return false;
     struct wp_code_location location = wp_code_location_at(of->facts, of->causes->locations, first);
-    const char *where = wp_code_location_text(pool, &location);
-    pattern->sure = count >= SURE_REQUESTS ? WP_SURETY_LIKELY : WP_SURETY_POSSIBLE;
-    pattern->evidence = wp_pool_printf(pool, "%s waits for %s %s times, one after the other", *where ? where : "it",
-        wp_pool_clip(pool, wp_cause_peer(of->facts, first), 80), wp_human_count(pool, count));
+    const char *where = wp_code_location_text(pool, &location), *whose = "";
+    if (served.count)
+        whose = wp_pool_printf(
+            pool, ", %s for each request on %s", wp_human_count(pool, each), wp_pool_clip(pool, served.service, 60));
+    pattern->sure =
+        count >= SURE_REQUESTS && (!served.count || each >= SURE_EACH) ? WP_SURETY_LIKELY : WP_SURETY_POSSIBLE;
+    pattern->evidence = wp_pool_printf(pool, "%s waits for %s %s times, one after the other%s", *where ? where : "it",
+        wp_pool_clip(pool, wp_cause_peer(of->facts, first), 80), wp_human_count(pool, count), whose);
     return true;
 }
 
 const struct wp_pattern_rule wp_pattern_peers[] = {
+    {"lost_packets", "Lost packets", is_loss},
     {"delayed_ack", "Nagle's algorithm with delayed acknowledgements", is_delayed_ack},
     {"serial_fan_out", "Serial fan-out", is_fan_out},
     {"n_plus_one", "N+1 requests", is_many_requests},

@@ -192,9 +192,8 @@ static void take_totals(struct wp_facts *facts)
 /* What facts are built from. */
 struct origin {
     const char *release, *aggregate;
-    struct wp_report *report;          /* taken over, as ... */
-    struct wp_trace *trace;            /* ... this; NULL none */
-    const struct wp_trace *by_threads; /* the window of the view by threads; NULL none */
+    struct wp_report *report; /* taken over, as ... */
+    struct wp_trace *trace;   /* ... this; NULL none */
 };
 
 static int build(struct wp_facts *facts, const struct origin *from, struct wp_error *err)
@@ -233,27 +232,30 @@ static int build_detached(struct wp_facts *facts, struct wp_error *err)
         wp_report_destroy(copy);
         return wp_error_set(err, -ENOMEM, "out of memory for detached work of %s", facts->aggregate);
     }
-    return build(facts->detached, &(struct origin){facts->release, facts->aggregate, copy, NULL, NULL}, err);
+    return build(facts->detached, &(struct origin){facts->release, facts->aggregate, copy, NULL}, err);
 }
 
-/* All of it; findings look at work that nobody waited for, too, and speak of waits. */
 static int build_whole(struct wp_facts *facts, const struct origin *from, struct wp_error *err)
 {
     int rc = build(facts, from, err);
-    if (!rc)
-        rc = build_detached(facts, err);
-    if (rc)
-        return rc;
-    facts->by_threads = from->by_threads || facts->is_progress ? from->by_threads : from->trace;
+    return rc ? rc : build_detached(facts, err);
+}
+
+/* They look at work that nobody waited for and at what recordings said, too, and speak of waits. */
+static int build_findings(struct wp_facts *facts, const struct wp_trace *by_threads, struct wp_error *err)
+{
+    facts->by_threads = by_threads || facts->is_progress ? by_threads : facts->trace;
     wp_findings_build(facts);
     facts->by_threads = NULL;
-    return facts->pool.failed ? wp_error_set(err, -ENOMEM, "out of memory for the findings of %s", from->aggregate) : 0;
+    return facts->pool.failed ? wp_error_set(err, -ENOMEM, "out of memory for the findings of %s", facts->aggregate)
+                              : 0;
 }
 
 int wp_facts_build(struct wp_facts *facts, const char *release, const char *aggregate, struct wp_report *report,
     struct wp_trace *trace, struct wp_error *err)
 {
-    return build_whole(facts, &(struct origin){release, aggregate, report, trace, NULL}, err);
+    int rc = build_whole(facts, &(struct origin){release, aggregate, report, trace}, err);
+    return rc ? rc : build_findings(facts, NULL, err);
 }
 
 /* The window of the view by threads of the same processes; NULL: there is none, or it cannot be read, which is told
@@ -333,15 +335,16 @@ static int read_facts(struct wp_facts *facts, const struct wp_snapshot *snapshot
     }
     int trace_rc = wp_snapshot_trace(snapshot, aggregate, selection, &trace, &trace_error);
     struct wp_trace *by_threads = read_by_threads(snapshot, aggregate, selection);
-    rc = build_whole(
-        facts, &(struct origin){snapshot->release, aggregate, sum.report, trace_rc ? NULL : trace, by_threads}, err);
-    wp_trace_destroy(by_threads);
+    rc = build_whole(facts, &(struct origin){snapshot->release, aggregate, sum.report, trace_rc ? NULL : trace}, err);
     wp_facts_set_contour(facts, contour);
     facts->damage = sum.damage;
     facts->damage_count = sum.damage_count;
     facts->group = selection && selection->hosts ? wp_pool_text(&facts->pool, selection->hosts) : NULL;
     if (!rc)
         rc = read_metadata(facts, snapshot, err);
+    if (!rc)
+        rc = build_findings(facts, by_threads, err);
+    wp_trace_destroy(by_threads);
     if (!rc)
         wp_unsampled_build(facts);
     if (!rc)

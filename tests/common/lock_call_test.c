@@ -45,6 +45,8 @@ static void semaphore_may_be_a_lock(void **state)
     assert_int_equal(
         call_of((const char *[]){"sem_clockwait", "PyThread_acquire_lock_timed", NULL}), WP_LOCK_CALL_INTERPRETER);
     assert_int_equal(call_of((const char *[]){"sem_wait", "pthread_cond_wait", NULL}), WP_LOCK_CALL_SEMAPHORE);
+    assert_int_equal(
+        call_of((const char *[]){"sem_wait", "PGSemaphoreLock", "LWLockAcquire", NULL}), WP_LOCK_CALL_LOCK);
 }
 
 /* Conditions, queues and ends of threads of Python's are made of its locks. */

@@ -33,7 +33,7 @@ static void read_frame(const char *text, enum wp_frame_style *style, char name[1
         *style = WP_STYLE_SLEEP;
     else if (!strncmp(text, "io:", 3))
         *style = WP_STYLE_IO;
-    else if (!strncmp(text, "tcp:", 4))
+    else if (!strncmp(text, "tcp:", 4) || !strncmp(text, "room to send", 12))
         *style = WP_STYLE_NET;
     else if (!strncmp(text, "sched:", 6))
         *style = WP_STYLE_SCHED;

@@ -121,11 +121,13 @@ ZOO = {
     "own_child.pl": (["reap_child", "another perl", "build_index"], set()),
     "worker_child.py": (["`transcode` (worker_child.py:9)", "for sleep,"], set()),
     "priority.c": (["`bus_lock` in `use_bus`", "waits for a CPU that other threads"], {"priority_inversion"}),
+    "pool_requests.py": (["in `checkout`", "for another of its threads"], {"pool_too_small"}),
+    "asks_once.py": (["in `look_up`"], set()),
     "bill_ledger.py": (["in `bill`", "for another of its threads", "in `audit_all`"], set()),
     "process_lock.py": (["in `append_entry`", "`fsync`"], {"lock_held_across_io", "pool_too_small", "fsync_per_item"}),
 }
 INTERPRETERS = {".py": "/usr/bin/python3", ".sh": "/bin/bash", ".js": "node", ".pl": "perl", ".rb": "ruby", ".php": "php"}
-OPTIONS = {"bill_ledger.py": ["--threads"]}
+OPTIONS = {"bill_ledger.py": ["--threads"], "pool_requests.py": ["--threads"], "asks_once.py": ["--threads"]}
 QUICK = ("lock_sleep.c", "n_plus_one.c", "poll_file.sh")
 
 

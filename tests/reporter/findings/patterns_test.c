@@ -21,6 +21,12 @@
 #define PAGES SYNC "k:file_write_and_wait_range;k:folio_wait_writeback;sleep:fsync;"
 #define LOCKED                                                                                                         \
     "[java];Shop.order;java.util.concurrent.locks.ReentrantLock.lock;pthread_cond_wait@libc.so.6;sleep:futex;[java];"
+#define ASKS(port) "[web];save;recv@libc.so.6;sleep:recvfrom tcp 10.0.0.7:" port ";tcp:10.0.0.7:" port ";"
+#define CLIENT(port) "sleep:poll tcp :" port ";tcp:10.0.0.9:*;[batch];hold_row;sleep:clock_nanosleep"
+#define MARIADB ASKS("3306") "[mariadbd];handle_one_connection@mariadbd;"
+#define CONDITION "pthread_cond_timedwait@libc.so.6;sleep:futex;[mariadbd];handle_one_connection@mariadbd;"
+#define LATCH "ProcSleep@postgres;WaitLatch@postgres;epoll_wait@libc.so.6;sleep:epoll_wait signalfd;[postgres];"
+#define LWLOCK "LWLockAcquireOrWait@postgres;PGSemaphoreLock@postgres;__new_sem_wait_slow64@libc.so.6;sleep:futex;"
 #define LOCK "update;pthread_mutex_lock@libc.so.6;sleep:futex table (app);"
 
 struct cell {
@@ -106,6 +112,35 @@ static const struct {
          WP_DELIBERATE_SLEEP, 90, 30}},
         "pool_too_small", WP_SURETY_POSSIBLE,
         "in `acquire`, until a thread of the same role goes on; that one is meanwhile in"},
+    /* Who has what it took works with it; so does who asks others meanwhile, but not who waits for its own client. */
+    {{{MAIN "acquire;pthread_cond_wait@libc.so.6;sleep:futex;[app];worker;query;sleep:recvfrom tcp 10.0.0.7:80;"
+            "tcp:10.0.0.7:80;[db];find;sleep:clock_nanosleep",
+         WP_DELIBERATE_SLEEP, 90, 30}},
+        "pool_too_small", WP_SURETY_POSSIBLE, "in `acquire`, until a thread of the same role goes on"},
+    {{{MAIN "acquire;pthread_cond_wait@libc.so.6;sleep:futex;[app];worker;serve;" CLIENT("80"), WP_DELIBERATE_SLEEP, 90,
+         3}},
+        "", 0, "for batch, which sleeps on purpose for 90.0 ms (100 %) in `hold_row`, 3 times"},
+    {{{MARIADB "handler::ha_index_read_map@mariadbd;" CONDITION "vio_io_wait@mariadbd;" CLIENT("3306"),
+         WP_DELIBERATE_SLEEP, 90, 3}},
+        "", 0,
+        "web waits in `save`, behind a row lock of mariadbd, for batch, which sleeps on purpose for 90.0 ms (100 %) in "
+        "`hold_row`"},
+    {{{MARIADB "MDL_wait::timed_wait@mariadbd;" CONDITION "mysql_alter_table@mariadbd", WP_UNDERSTOOD_FUNCTIONS, 90,
+         3}},
+        "", 0, "web waits 90.0 ms (100 %) for mariadbd: `recvfrom` on tcp 10.0.0.7:3306 in `save`."},
+    {{{ASKS("5432") "[postgres];XactLockTableWait@postgres;" LATCH "secure_read@postgres;" CLIENT("5432"),
+         WP_DELIBERATE_SLEEP, 90, 3}},
+        "", 0, "web waits in `save`, behind a row lock of postgres, for batch, which sleeps on purpose for 90.0 ms"},
+    /* One that waits for something else by the same functions is behind no lock. */
+    {{{ASKS("5432") "[postgres];pg_sleep@postgres;WaitLatch@postgres;WaitEventSetWait@postgres;epoll_wait@libc.so.6;"
+                    "sleep:epoll_wait",
+         WP_DELIBERATE_SLEEP, 90, 3}},
+        "", 0, "web waits in `save` for postgres, which sleeps on purpose for 90.0 ms (100 %) in `pg_sleep`"},
+    {{{ASKS("5432") "[postgres];XLogFlush@postgres;" LWLOCK "[postgres];XLogFlush@postgres;fdatasync@libc.so.6;"
+                    "sleep:fdatasync;io:vda",
+         WP_BLOCKING_IO, 90, 30}},
+        "lock_held_across_io", WP_SURETY_CERTAIN,
+        "for postgres, which waits 90.0 ms (100 %) for an `LWLock` in `XLogFlush`; it is held during `fdatasync`"},
     /* Tokens in a pipe, as a job server's; what another role writes into one is an answer. */
     {{{MAIN "take;read@libc.so.6;sleep:read pipe;[app];worker;compile;usleep@libc.so.6;sleep:clock_nanosleep",
          WP_DELIBERATE_SLEEP, 90, 30}},
@@ -408,6 +443,8 @@ static const struct {
         "retry_after_timeout", WP_SURETY_LIKELY, "until a timeout, unanswered by tcp 10.0.0.7:80: `epoll_pwait`"},
     {{{"[go];sleep:epoll_pwait", WP_TIMEOUT, 750, 5}, {"[go];sleep:epoll_pwait;tcp:10.0.0.7:80", WP_TIMEOUT, 250, 2}},
         "", 0, "until a timeout: `epoll_pwait`"},
+    {{{"[web];sleep:sendto;room to send (reader not known)", WP_REMOTE_NOT_TRACED, 90, 3}}, "", 0,
+        "web waits 90.0 ms (100 %) for room to send, and who reads there is not known: `sendto`."},
     /* Where the program waits for another one that sleeps. */
     {{{"[app];run_hook;waitpid@libc.so.6;sleep:wait4;[sleep];sleep:clock_nanosleep", WP_DELIBERATE_SLEEP, 90, 1}}, "",
         0, "app waits in `run_hook` for sleep, which sleeps on purpose for 90.0 ms"},
