@@ -7,6 +7,7 @@
 #include "reporter/findings/cause_lock.h"
 #include "reporter/findings/garbage.h"
 #include "reporter/findings/pauses.h"
+#include "reporter/findings/wrappers.h"
 #include "storage/report/report_read.h"
 
 #include <stdlib.h>
@@ -34,22 +35,23 @@ struct on_stack {
     uint32_t pool;          /* ... or for a thread of the same role */
     uint32_t service;       /* the outermost sleep that a process asked over a socket ends */
     uint32_t asked;         /* the outermost layer of a process that was waited for */
+    uint32_t program;       /* the outermost layer but those that only wait for the end of what they started, */
+    uint32_t program_asked; /* ... and the outermost one that is waited for above it */
     uint32_t deadlock;
     uint32_t garbage; /* of its layer, what collects garbage */
     uint32_t stopper; /* of its layer, the runtime's function that stops the thread */
     uint32_t pause;   /* the outermost sleep of all layers in which a runtime has stopped its thread */
-    uint32_t role;    /* frame of the layer's outermost function of the program but where all begins; 0 none yet */
-    uint32_t below;   /* the sleep that the layer stands on, and that one's role */
-    uint32_t below_role;
-    uint32_t token;  /* ... if it reads what a thread of the same process writes into a pipe */
-    bool has_own;    /* its layer has a function of the program */
-    bool is_main;    /* its layer is a main thread's, by where all of them begin, */
-    bool below_main; /* ... and so is the layer that it stands on */
-    bool is_worker;  /* its layer is a kernel thread's, which works for the sleep below */
-    bool is_runtime; /* its layer's thread works for its runtime alone, which does not stop it */
-    bool is_monitor; /* ... and naps between two looks at it */
-    bool collects;   /* of all layers, garbage is collected in one */
-    bool is_unended; /* the recording's end cut off sleeps that stand on it */
+    uint32_t below;   /* the sleep that the layer stands on, */
+    uint32_t token;   /* ... if it reads what a thread of the same process writes into a pipe */
+    bool has_own;     /* its layer has a function of the program, */
+    bool is_placed;   /* ... and so has that of `program` */
+    bool is_main;     /* its layer is a main thread's, by where all of them begin, */
+    bool below_main;  /* ... and so is the layer that it stands on */
+    bool is_worker;   /* its layer is a kernel thread's, which works for the sleep below */
+    bool is_runtime;  /* its layer's thread works for its runtime alone, which does not stop it */
+    bool is_monitor;  /* ... and naps between two looks at it */
+    bool collects;    /* of all layers, garbage is collected in one */
+    bool is_unended;  /* the recording's end cut off sleeps that stand on it */
 };
 
 /* Of which process the layer is, whatever its thread calls itself: of "[worker-3]@db" of java "java@db". */
@@ -138,6 +140,13 @@ static bool is_stopped(const struct wp_facts *facts, const struct on_stack *at, 
     return is_known && !at->is_runtime && wp_cause_is_futex(facts, sleep) && !wp_cause_is_lock(facts, sleep, &lock);
 }
 
+/* A layer begins upon that of a program which waits for a child, and has no function that says more of it. */
+static bool is_wrapped(const struct wp_facts *facts, const struct on_stack *at)
+{
+    return at->program == at->process && wp_wrapper_is_for_child(facts, at->sleep) &&
+        (!at->has_own || wp_wrapper_is_name(facts, at->process));
+}
+
 /* A layer begins. On a message it is a process that was asked. */
 static void look_process(struct on_stack *at, const struct wp_facts *facts, uint32_t node)
 {
@@ -149,14 +158,19 @@ static void look_process(struct on_stack *at, const struct wp_facts *facts, uint
         at->service = at->sleep;
     if (is_asked && !at->asked)
         at->asked = node;
+    if (!at->process || is_wrapped(facts, at)) {
+        at->program = node;
+        at->is_placed = false;
+    } else if (is_asked && !at->program_asked) {
+        at->program_asked = node;
+    }
     at->token = at->process && is_token(facts, at, node) ? at->sleep : 0;
     if (!at->pause && at->process && is_stopped(facts, at, at->sleep, node))
         at->pause = at->sleep;
     at->process = node;
     at->base = at->base ? at->base : node;
     at->below = is_other ? 0 : at->sleep;
-    at->below_role = at->role;
-    at->role = at->sleep = at->stopper = 0;
+    at->sleep = at->stopper = 0;
     at->below_main = at->is_main;
     at->has_own = at->is_main = false;
     at->garbage = wp_garbage_is_thread(facts, node) ? node : 0;
@@ -175,6 +189,16 @@ static void look_main(struct on_stack *at, const struct wp_facts *facts, uint32_
     at->below = 0;
 }
 
+/* Whether the function of that node calls what sleeps there, too: it takes what it gives back. */
+static bool is_called_by(const struct wp_facts *facts, uint32_t sleep, uint32_t function)
+{
+    const struct wp_flame_node *nodes = facts->flame.nodes;
+    for (uint32_t at = sleep; at && style_at(facts, at) != WP_STYLE_PROCESS; at = nodes[at].parent)
+        if (nodes[at].frame == nodes[function].frame)
+            return true;
+    return false;
+}
+
 static void look_function(struct on_stack *at, const struct wp_facts *facts, uint32_t node)
 {
     look_main(at, facts, node);
@@ -188,14 +212,14 @@ static void look_function(struct on_stack *at, const struct wp_facts *facts, uin
     else if (!at->stopper && (is_collector || wp_pause_words(facts, node)))
         at->stopper = node;
     at->has_own = at->has_own || is_own;
-    if (at->role || !is_own || wp_caller_is_entry(name_at(facts, node)))
+    at->is_placed = at->is_placed || (is_own && at->process == at->program);
+    if (at->pool || !is_own || wp_caller_is_entry(name_at(facts, node)))
         return;
-    at->role = facts->flame.nodes[node].frame;
     enum wp_lock_call kind =
-        at->below && at->below_role == at->role ? wp_cause_lock_call(facts, at->below) : WP_LOCK_CALL_UNKNOWN;
+        is_called_by(facts, at->below, node) ? wp_cause_lock_call(facts, at->below) : WP_LOCK_CALL_UNKNOWN;
     if (!at->pool && (wp_lock_call_is_condition(kind) || kind == WP_LOCK_CALL_SEMAPHORE || kind == WP_LOCK_CALL_PARKED))
         at->pool = at->below;
-    if (!at->pool && at->token && at->below_role == at->role)
+    if (!at->pool && is_called_by(facts, at->token, node))
         at->pool = at->token;
 }
 
@@ -363,17 +387,25 @@ static bool is_same_place(const struct wp_causes *causes, const struct wp_facts 
     return nodes[causes->locations[one]].frame == nodes[causes->locations[other]].frame;
 }
 
+/* Whose wait it is: of a program that waits for another's doing, and not of what waits for the program. */
+static void set_base(struct wp_cause_fact *cause, const struct on_stack *at)
+{
+    bool is_inside = at->program != at->base && at->is_placed && cause->process != at->program;
+    cause->base = is_inside ? at->program : at->base;
+    cause->asked = is_inside ? at->program_asked : at->asked;
+}
+
 static void add(struct wp_causes *causes, struct wp_facts *facts, struct wp_intmap *index, const struct on_stack *on,
     const struct wp_cell *cell)
 {
     const struct on_stack *at = &on[cell->node];
-    struct wp_cause_fact made = {
-        .kind = kind_of(facts, at, cell), .node = cell->node, .base = at->base, .first = at->first, .asked = at->asked};
+    struct wp_cause_fact made = {.kind = kind_of(facts, at, cell), .node = cell->node, .first = at->first};
     uint32_t row;
     if (made.kind == WP_CAUSE_KIND_NONE)
         return;
     made.sleep = sleep_of(at, made.kind);
     made.process = on[made.sleep].process;
+    set_base(&made, at);
     struct wp_intkey key = key_of(causes, facts, at, &made);
     if (!wp_intmap_get(index, key, &row)) {
         row = causes->count++;
@@ -461,10 +493,9 @@ static void choose_calls(struct wp_causes *causes, struct wp_facts *facts, const
         const struct on_stack *at = &on[flame->cells[i].node];
         cause->sleep = sleep;
         cause->node = flame->cells[i].node;
-        cause->base = at->base;
         cause->process = on[sleep].process;
         cause->first = at->first;
-        cause->asked = at->asked;
+        set_base(cause, at);
         cause->largest_ns = flame->cells[i].ns;
     }
     wp_intmap_fini(&sums.index);
@@ -481,6 +512,7 @@ void wp_causes_build(struct wp_causes *causes, struct wp_facts *facts)
     causes->rows = wp_pool_alloc(&facts->pool, (flame->cell_count + 1u) * sizeof(*causes->rows));
     causes->callers = wp_callers_build(&facts->pool, facts, causes->locations);
     causes->is_asked = wp_pool_alloc(&facts->pool, (flame->count + 1u) * sizeof(*causes->is_asked));
+    causes->is_asked_inside = wp_pool_alloc(&facts->pool, (flame->count + 1u) * sizeof(*causes->is_asked_inside));
     causes->cell_cause = wp_pool_alloc(&facts->pool, (flame->cell_count + 1u) * sizeof(*causes->cell_cause));
     causes->cell_sleep = wp_pool_alloc(&facts->pool, (flame->cell_count + 1u) * sizeof(*causes->cell_sleep));
     facts->pool.failed |= !on;
@@ -489,6 +521,7 @@ void wp_causes_build(struct wp_causes *causes, struct wp_facts *facts)
         for (uint32_t i = 1; i < flame->count; i++) {
             look_at_node(on, facts, i);
             causes->is_asked[i] = on[i].asked != 0;
+            causes->is_asked_inside[i] = on[i].program_asked != 0;
         }
         for (uint32_t i = 0; i < flame->cell_count; i++)
             add(causes, facts, &index, on, &flame->cells[i]);
