@@ -118,7 +118,8 @@ bool wp_cause_may_share(const struct wp_facts *facts, uint32_t node)
     return has;
 }
 
-/* Threads may give each other what a pipe or an eventfd holds: a token each. */
+/* Threads may give each other what a pipe or an eventfd holds: a token each. Ruby's wait for each other by polls of an
+ * eventfd. */
 static bool is_token(const struct wp_facts *facts, const struct on_stack *at, uint32_t node)
 {
     static const char *const kinds[] = {"pipe", "eventfd"};
@@ -127,8 +128,8 @@ static bool is_token(const struct wp_facts *facts, const struct on_stack *at, ui
     bool is = false;
     for (size_t i = 0; size && call[size] && i < sizeof(kinds) / sizeof(*kinds); i++)
         is = is || !strncmp(call + size + 1, kinds[i], strlen(kinds[i]));
-    return is && size == 4 && !strncmp(call, "read", 4) && !nodes_differ(facts, at->process, node) &&
-        wp_cause_may_share(facts, node);
+    bool is_call = (size == 4 && !strncmp(call, "read", 4)) || (size == 5 && !strncmp(call, "ppoll eventfd", 13));
+    return is && is_call && !nodes_differ(facts, at->process, node) && wp_cause_may_share(facts, node);
 }
 
 /* Whether the layer's thread sleeps until its runtime lets it go on: by the function it sleeps in, or who ends that. */
