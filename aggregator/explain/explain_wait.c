@@ -143,12 +143,21 @@ static bool is_for_datagram(const struct wp_explainer *x, const struct wp_slice 
     return !strncmp(name, "udp ", 4) && name[4] != ':';
 }
 
+/* Only another thread of the process ends it, which has not: an answer on a socket does not, asked for or not. */
+static bool is_for_threads(const struct wp_explainer *x, const struct wp_slice *slice)
+{
+    const char *name =
+        slice->wait ? wp_dictionary_string(x->timeline->dictionary, wp_timeline_wait(x->timeline, slice)) : "";
+    return !strcmp(name, "eventfd");
+}
+
 /* The call's timeout is what it wanted: nothing that it had asked for could have come earlier. A lock that has a name
  * is asked for, and so is what a read waits for. */
 static bool is_deliberate(const struct wp_explainer *x, const struct wp_slice *slice)
 {
     bool may_sleep = wp_wait_is_choosing(slice) || (slice->syscall == WP_CALL_FUTEX + 1 && !slice->wait);
-    return slice->flags & WP_SLICE_DELIBERATE || (may_sleep && !slice->is_asking && !is_for_datagram(x, slice));
+    return slice->flags & WP_SLICE_DELIBERATE ||
+        (may_sleep && (!slice->is_asking || is_for_threads(x, slice)) && !is_for_datagram(x, slice));
 }
 
 /* The kernel makes it wait, for memory or for room among the pages to be written: nothing that it had asked for. */

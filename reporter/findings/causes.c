@@ -6,6 +6,7 @@
 #include "reporter/findings/callers.h"
 #include "reporter/findings/cause_lock.h"
 #include "reporter/findings/garbage.h"
+#include "reporter/findings/path_wait.h"
 #include "reporter/findings/pauses.h"
 #include "reporter/findings/wrappers.h"
 #include "storage/report/report_read.h"
@@ -42,6 +43,8 @@ struct on_stack {
     uint32_t stopper; /* of its layer, the runtime's function that stops the thread */
     uint32_t pause;   /* the outermost sleep of all layers in which a runtime has stopped its thread */
     uint32_t below;   /* the sleep that the layer stands on, */
+    uint32_t under;   /* ... where that is of the same process by its name, whatever it is for; */
+    uint32_t timed;   /* ... and has a time limit that the layer's thread waits for; */
     uint32_t token;   /* ... if it reads what a thread of the same process writes into a pipe */
     bool has_own;     /* its layer has a function of the program, */
     bool is_placed;   /* ... and so has that of `program` */
@@ -165,6 +168,8 @@ static void look_process(struct on_stack *at, const struct wp_facts *facts, uint
     } else if (is_asked && !at->program_asked) {
         at->program_asked = node;
     }
+    at->under = at->process && !nodes_differ(facts, at->process, node) ? at->sleep : 0;
+    at->timed = 0;
     at->token = at->process && is_token(facts, at, node) ? at->sleep : 0;
     if (!at->pause && at->process && is_stopped(facts, at, at->sleep, node))
         at->pause = at->sleep;
@@ -200,6 +205,16 @@ static bool is_called_by(const struct wp_facts *facts, uint32_t sleep, uint32_t 
     return false;
 }
 
+/* Of the thread in which Ruby's Timeout waits until what it limits has taken too long. */
+static bool is_time_limit(const struct wp_facts *facts, uint32_t node)
+{
+    uint32_t count, frame = facts->flame.nodes[node].frame;
+    const struct wp_frame_info *frames = wp_report_frames(facts->report, &count);
+    const char *object = frame < count ? wp_report_text(facts->report, frames[frame].object) : "";
+    size_t size = strlen(object), end = strlen("/timeout.rb");
+    return size > end && !strcmp(object + size - end, "/timeout.rb") && strstr(object, "/ruby/");
+}
+
 static void look_function(struct on_stack *at, const struct wp_facts *facts, uint32_t node)
 {
     look_main(at, facts, node);
@@ -213,6 +228,7 @@ static void look_function(struct on_stack *at, const struct wp_facts *facts, uin
     else if (!at->stopper && (is_collector || wp_pause_words(facts, node)))
         at->stopper = node;
     at->has_own = at->has_own || is_own;
+    at->timed = at->timed || !is_time_limit(facts, node) ? at->timed : at->under;
     at->is_placed = at->is_placed || (is_own && at->process == at->program);
     if (at->pool || !is_own || wp_caller_is_entry(name_at(facts, node)))
         return;
@@ -289,6 +305,13 @@ static enum wp_cause_kind kind_of_category(unsigned category)
     }
 }
 
+/* The sleep below was let go for its time limit. */
+static bool is_timed_out(const struct on_stack *at, const struct wp_cell *cell)
+{
+    return at->timed && !at->has_own && !at->lock &&
+        (cell->category == WP_DELIBERATE_SLEEP || cell->category == WP_TIMEOUT);
+}
+
 /* Who was woken with the lock and has no CPU yet, does not wait for the lock any more. */
 static enum wp_cause_kind kind_of(const struct wp_facts *facts, const struct on_stack *at, const struct wp_cell *cell)
 {
@@ -300,6 +323,8 @@ static enum wp_cause_kind kind_of(const struct wp_facts *facts, const struct on_
         return WP_CAUSE_KIND_DEADLOCK;
     if (is_signal && cell->category != WP_DELIBERATE_SLEEP && at->sleep == parent && (!at->lock || at->lock == parent))
         return WP_CAUSE_KIND_INTERRUPTED;
+    if (is_timed_out(at, cell))
+        return WP_CAUSE_KIND_TIMEOUT;
     if (at->pause && (!at->lock || at->pause <= at->lock) && runnable != at->pause)
         return WP_CAUSE_KIND_PAUSE;
     if (at->lock && runnable != at->lock)
@@ -312,7 +337,7 @@ static enum wp_cause_kind kind_of(const struct wp_facts *facts, const struct on_
         return WP_CAUSE_KIND_GARBAGE;
     if (at->service && (cell->category == WP_UNDERSTOOD_FUNCTIONS || cell->category == WP_RUNNING_NOT_SAMPLED))
         return WP_CAUSE_KIND_SERVICE;
-    if (at->sleep && at->has_own && cell->category == WP_OTHER_PATH && is_path)
+    if (at->sleep && (at->has_own || wp_path_wait_is_answer(facts, node)) && cell->category == WP_OTHER_PATH && is_path)
         return WP_CAUSE_KIND_PATH;
     return at->sleep && !at->is_monitor ? kind_of_category(cell->category) : WP_CAUSE_KIND_NONE;
 }
@@ -362,9 +387,11 @@ static struct wp_intkey key_of(const struct wp_causes *causes, const struct wp_f
 }
 
 /* What the cause is about. */
-static uint32_t sleep_of(const struct on_stack *at, enum wp_cause_kind kind)
+static uint32_t sleep_of(const struct on_stack *at, const struct wp_cell *cell, enum wp_cause_kind kind)
 {
     switch (kind) {
+    case WP_CAUSE_KIND_TIMEOUT:
+        return is_timed_out(at, cell) ? at->timed : at->sleep;
     case WP_CAUSE_KIND_DEADLOCK:
         return at->deadlock;
     case WP_CAUSE_KIND_LOCK:
@@ -404,7 +431,7 @@ static void add(struct wp_causes *causes, struct wp_facts *facts, struct wp_intm
     uint32_t row;
     if (made.kind == WP_CAUSE_KIND_NONE)
         return;
-    made.sleep = sleep_of(at, made.kind);
+    made.sleep = sleep_of(at, cell, made.kind);
     made.process = on[made.sleep].process;
     set_base(&made, at);
     struct wp_intkey key = key_of(causes, facts, at, &made);

@@ -373,7 +373,7 @@ static void a_lock_behind_a_lock(void **state)
 {
 #define TAKES(FUNCTION)                                                                                                \
     FUNCTION                                                                                                           \
-        "@app;PyThread_acquire_lock_timed@python;__new_sem_wait_slow64@libc.so.6;sleep:futex;[py];clone3@libc.so.6;"
+    "@app;PyThread_acquire_lock_timed@python;__new_sem_wait_slow64@libc.so.6;sleep:futex;[py];clone3@libc.so.6;"
     struct wp_report *report = wp_report_create();
     struct wp_facts facts;
     (void)state;
@@ -388,6 +388,56 @@ static void a_lock_behind_a_lock(void **state)
     each_time_is_told_once(&facts);
 }
 
+/* A client of an event loop asked over a connection of its own; who waits on an accepted one may have nothing to do. */
+static void answers_that_others_are_busy_for(void **state)
+{
+    static const struct {
+        const char *stack, *want;
+    } rows[] = {{"[app];uv_run@app;epoll_pwait@libc.so.6;sleep:epoll_pwait tcp 10.0.0.7:80;tcp:10.0.0.7:80;path:[api]",
+                    "app waits 50.0 ms (83 %) in `uv_run` for api, which is busy with other work."},
+        {"[app];epoll_pwait@libc.so.6;sleep:epoll_pwait;tcp:10.0.0.7:80;path:[api]",
+            "app waits 50.0 ms (83 %) for api, which is busy with other work."},
+        {"[app];epoll_pwait@libc.so.6;sleep:epoll_pwait;tcp:10.0.0.7:80;for:[cron];path:[api]",
+            "app waits 50.0 ms (83 %) for api, which is busy with work for cron."},
+        {"[app];epoll_pwait@libc.so.6;sleep:epoll_pwait;tcp:10.0.0.7:*;path:[api]",
+            "100 % of the time (60.0 ms) is app itself, which mostly waits for others that are busy."},
+        {"[app];epoll_pwait@libc.so.6;sleep:epoll_pwait;path:[api]",
+            "100 % of the time (60.0 ms) is app itself, which mostly waits for others that are busy."}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct wp_report *report = wp_report_create();
+        struct wp_trace *trace = wp_trace_create();
+        struct wp_facts facts;
+        bool is_said = false;
+        add(report, rows[i].stack, WP_OTHER_PATH, 50);
+        add(report, "[app];_start;main@app", WP_UNDERSTOOD_FUNCTIONS, 10);
+        assert_int_equal(wp_facts_build(&facts, "v1", "main", report, trace, NULL), 0);
+        for (size_t f = 0; f < facts.finding_count; f++)
+            is_said |= !strcmp(facts.findings[f].sentence, rows[i].want);
+        if (!is_said)
+            fail_msg("%zu: %s", i, facts.findings[0].sentence);
+        each_time_is_told_once(&facts);
+    }
+}
+
+/* Ruby limits a call's time with a thread that sleeps so long. */
+static void a_time_limit(void **state)
+{
+    struct wp_report *report = wp_report_create();
+    struct wp_facts facts;
+    (void)state;
+    add(report,
+        "[rb];_start;ask@/srv/a.rb;poll@libc.so.6;sleep:poll tcp 10.0.0.7:80;[rb];clone3@libc.so.6;block in "
+        "timeout@/usr/lib/ruby/3.1.0/timeout.rb;ppoll@libc.so.6;sleep:ppoll eventfd",
+        WP_DELIBERATE_SLEEP, 50);
+    add(report, "[rb];_start;back_off@/srv/a.rb;ppoll@libc.so.6;sleep:ppoll eventfd", WP_DELIBERATE_SLEEP, 20);
+    build(&facts, report);
+    assert_string_equal(
+        facts.findings[0].sentence, "rb waits 50.0 ms (71 %) until a timeout: `poll` on tcp 10.0.0.7:80 in `ask`.");
+    assert_string_equal(facts.findings[1].sentence, "rb sleeps on purpose for 20.0 ms (29 %) in `back_off`.");
+    each_time_is_told_once(&facts);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_lock), cmocka_unit_test(a_ring), cmocka_unit_test(signals),
@@ -395,6 +445,7 @@ int main(void)
         cmocka_unit_test(places), cmocka_unit_test(what_an_interpreter_runs),
         cmocka_unit_test(requests_that_lie_unread), cmocka_unit_test(a_main_thread_that_waits_for_another),
         cmocka_unit_test(a_thread_between), cmocka_unit_test(programs_under_wrappers),
-        cmocka_unit_test(a_pool_of_several_callers), cmocka_unit_test(a_lock_behind_a_lock)};
+        cmocka_unit_test(a_pool_of_several_callers), cmocka_unit_test(a_lock_behind_a_lock),
+        cmocka_unit_test(answers_that_others_are_busy_for), cmocka_unit_test(a_time_limit)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
