@@ -22,6 +22,7 @@
 #include "aggregator/timeline/slices.h"
 #include "common/cgroup_path.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -110,7 +111,7 @@ static __attribute__((noinline)) bool on_holder(
     struct wp_holder_ring ring;
     uint32_t holder = wp_holder_of(x->timeline, wait->thread, wait->slice);
     if (!holder)
-        holder = wp_holder_child(x->timeline, wait->thread, wait->slice, to - 1);
+        holder = wp_holder_child(x->timeline, wait->thread, wait->slice, to - 1, wp_explain_horizon(x));
     if (!holder)
         return false;
     wp_holder_ring(x->timeline, wait->thread, wait->slice, to - 1, &ring);
@@ -142,12 +143,21 @@ static bool is_for_datagram(const struct wp_explainer *x, const struct wp_slice 
     return !strncmp(name, "udp ", 4) && name[4] != ':';
 }
 
+/* Only another thread of the process ends it, which has not: an answer on a socket does not, asked for or not. */
+static bool is_for_threads(const struct wp_explainer *x, const struct wp_slice *slice)
+{
+    const char *name =
+        slice->wait ? wp_dictionary_string(x->timeline->dictionary, wp_timeline_wait(x->timeline, slice)) : "";
+    return !strcmp(name, "eventfd");
+}
+
 /* The call's timeout is what it wanted: nothing that it had asked for could have come earlier. A lock that has a name
  * is asked for, and so is what a read waits for. */
 static bool is_deliberate(const struct wp_explainer *x, const struct wp_slice *slice)
 {
     bool may_sleep = wp_wait_is_choosing(slice) || (slice->syscall == WP_CALL_FUTEX + 1 && !slice->wait);
-    return slice->flags & WP_SLICE_DELIBERATE || (may_sleep && !slice->is_asking && !is_for_datagram(x, slice));
+    return slice->flags & WP_SLICE_DELIBERATE ||
+        (may_sleep && (!slice->is_asking || is_for_threads(x, slice)) && !is_for_datagram(x, slice));
 }
 
 /* The kernel makes it wait, for memory or for room among the pages to be written: nothing that it had asked for. */
@@ -203,6 +213,14 @@ static void on_ender(struct wp_explainer *x, const struct wp_wait *wait, uint32_
         on_waker(x, wait, waker, from, until);
 }
 
+/* A signal that says nothing of a child ended a wait for one. */
+static bool is_for_child(const struct wp_explainer *x, const struct wp_wait *wait, uint64_t to)
+{
+    unsigned number = wp_slice_signal(wait->slice);
+    return number && number != SIGCHLD &&
+        wp_holder_child(x->timeline, wait->thread, wait->slice, to - 1, wp_explain_horizon(x));
+}
+
 static void by_task(struct wp_explainer *x, const struct wp_wait *wait, uint64_t from, uint64_t to)
 {
     uint32_t waker = wait->slice->waker;
@@ -210,6 +228,8 @@ static void by_task(struct wp_explainer *x, const struct wp_wait *wait, uint64_t
         by_signal(x, wait, from, to);
         return;
     }
+    if (is_for_child(x, wait, to) && on_holder(x, wait, from, to))
+        return;
     if (!waker && wp_slice_signal(wait->slice)) { /* a timer's, for which it waited */
         by_timer(x, wait, from, to);
         return;

@@ -8,6 +8,7 @@
 
 #define DYING_NS 10000000u /* a signal to a group reaches a child a little before its parent */
 #define DYING_SLICES 8u
+#define TOLD_NS 100000000u /* from the signal that ends a wait for a child to what the child gets of it */
 
 enum { CALL_PAUSE = 34, CALL_WAIT4 = 61, CALL_SIGTIMEDWAIT = 128, CALL_SIGSUSPEND = 130, CALL_WAITID = 247 };
 
@@ -95,13 +96,40 @@ static bool is_alive(const struct wp_thread *thread, uint64_t at_ns)
     return last && !thread->gone_ns && (!thread->is_dead || last->end_ns + DYING_NS > at_ns);
 }
 
-uint32_t wp_holder_child(
+/* Whether the sleep ended as a signal came that says nothing of a child: a timer's, or another process'. */
+static bool is_by_signal(const struct wp_timeline *timeline, const struct wp_slice *slice)
+{
+    unsigned number = wp_slice_signal(slice);
+    return slice->wake_ns && number && number != SIGCHLD &&
+        (!slice->waker || process_of(timeline, slice->waker) != timeline->identities[slice->identity].process);
+}
+
+/* Whether the thread told the child's process to end after that sleep: its signal woke a thread of it, or the child
+ * died at once. */
+static bool is_told(const struct wp_timeline *timeline, uint32_t thread, uint32_t child, const struct wp_slice *slice,
+    uint64_t until_ns)
+{
+    uint64_t last_ns = slice->wake_ns + TOLD_NS < until_ns ? slice->wake_ns + TOLD_NS : until_ns;
+    const struct wp_thread *leader = &timeline->threads[child];
+    const struct wp_slice *last =
+        leader->slice_end > leader->first_slice ? wp_thread_slice(leader, leader->slice_end - 1) : NULL;
+    bool is = leader->is_dead && last && last->end_ns > slice->wake_ns && last->end_ns <= last_ns;
+    for (uint32_t i = 1; i < timeline->thread_count && !is; i++) {
+        const struct wp_thread *t = &timeline->threads[i];
+        uint64_t ordinal =
+            process_of(timeline, i) == process_of(timeline, child) ? wp_thread_find(t, slice->wake_ns) : t->slice_end;
+        const struct wp_slice *asleep = ordinal != t->slice_end ? wp_thread_slice(t, ordinal) : NULL;
+        is = asleep && wp_slice_signal(asleep) && asleep->waker == thread && asleep->wake_ns > slice->wake_ns &&
+            asleep->wake_ns <= last_ns;
+    }
+    return is;
+}
+
+/* The youngest living one. */
+static uint32_t child_of(
     const struct wp_timeline *timeline, uint32_t thread, const struct wp_slice *slice, uint64_t at_ns)
 {
-    unsigned call = slice->syscall - 1u;
     uint32_t found = 0;
-    if (call != CALL_WAIT4 && call != CALL_WAITID)
-        return 0;
     for (uint32_t i = 1; i < timeline->thread_count; i++) {
         const struct wp_thread *child = &timeline->threads[i];
         bool is_own = child->creator && child->birth_ns < at_ns &&
@@ -111,4 +139,16 @@ uint32_t wp_holder_child(
             found = i;
     }
     return found;
+}
+
+uint32_t wp_holder_child(const struct wp_timeline *timeline, uint32_t thread, const struct wp_slice *slice,
+    uint64_t at_ns, uint64_t until_ns)
+{
+    unsigned call = slice->syscall - 1u;
+    if (call == CALL_WAIT4 || call == CALL_WAITID)
+        return child_of(timeline, thread, slice, at_ns);
+    uint32_t child = waits_for_signals(slice) && (!slice->wake_ns || is_by_signal(timeline, slice))
+        ? child_of(timeline, thread, slice, at_ns)
+        : 0;
+    return child && (!slice->wake_ns || is_told(timeline, thread, child, slice, until_ns)) ? child : 0;
 }

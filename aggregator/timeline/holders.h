@@ -25,8 +25,10 @@ uint32_t wp_holder_of(const struct wp_timeline *timeline, uint32_t thread, const
 /* The ring that the sleeper is part of at that instant, beginning with it. */
 void wp_holder_ring(const struct wp_timeline *timeline, uint32_t thread, const struct wp_slice *slice, uint64_t at_ns,
     struct wp_holder_ring *ring);
-/* The child that a wait4 or waitid waits for at that instant; 0: none, or another call. */
-uint32_t wp_holder_child(
-    const struct wp_timeline *timeline, uint32_t thread, const struct wp_slice *slice, uint64_t at_ns);
+/* The child that a wait4 or waitid waits for at that instant. So does a wait for signals (timeout, a shell) that the
+ * recording's end cut off, or that a signal ended upon which the sleeper told the child to end, as far as events up to
+ * `until_ns` say. 0: none, or another call. */
+uint32_t wp_holder_child(const struct wp_timeline *timeline, uint32_t thread, const struct wp_slice *slice,
+    uint64_t at_ns, uint64_t until_ns);
 
 #endif

@@ -15,7 +15,7 @@ static const char *const doing[WP_CATEGORIES] = {
     [WP_INVOLUNTARY] = "is preempted",
     [WP_KERNEL_BLOCK] = "is blocked inside the kernel",
     [WP_TIMEOUT] = "waits until a timeout",
-    [WP_OTHER_PATH] = "waits for other threads",
+    [WP_OTHER_PATH] = "waits for others that are busy",
     [WP_UNACCOUNTED] = "waits without an explanation",
 };
 

@@ -9,7 +9,7 @@
 #include "reporter/findings/cause_behind.h"
 #include "reporter/findings/cause_holder.h"
 #include "reporter/findings/cause_lock.h"
-#include "reporter/findings/cause_waiting.h"
+#include "reporter/findings/cause_who.h"
 #include "reporter/findings/lock_text.h"
 #include "reporter/findings/path_wait.h"
 #include "reporter/findings/pauses.h"
@@ -42,104 +42,11 @@ static uint32_t parent_of(const struct text *t, uint32_t node)
     return t->facts->flame.nodes[node].parent;
 }
 
-/* The process of that layer; of a thread that names itself its process and it. */
-static const char *process_text(const struct text *t, uint32_t node)
-{
-    uint32_t count, frame = t->facts->flame.nodes[node].frame;
-    const struct wp_frame_info *frames = wp_report_frames(t->facts->report, &count);
-    const char *plain = wp_stack_plain_process(t->pool, wp_facts_frame_name(t->facts, frame));
-    const char *of = frame < count ? wp_report_text(t->facts->report, frames[frame].object) : "";
-    return *of ? wp_pool_printf(t->pool, "%s's thread %s", wp_pool_clip(t->pool, of, 60), plain) : plain;
-}
-
-/* Whether the layer's thread names itself. */
-static bool is_thread(const struct text *t, uint32_t node)
-{
-    uint32_t count, frame = t->facts->flame.nodes[node].frame;
-    const struct wp_frame_info *frames = wp_report_frames(t->facts->report, &count);
-    return frame < count && *wp_report_text(t->facts->report, frames[frame].object);
-}
-
-/* The process of that layer, which has threads of several names. */
-static const char *of_threads(const struct text *t, uint32_t node)
-{
-    uint32_t count, frame = t->facts->flame.nodes[node].frame;
-    const struct wp_frame_info *frames = wp_report_frames(t->facts->report, &count);
-    const char *of = frame < count ? wp_report_text(t->facts->report, frames[frame].object) : "";
-    return *of ? wp_pool_clip(t->pool, of, 60) : process_text(t, node);
-}
-
-/* " in `update_cache` (orders.c:34)" or "" */
-static const char *location_text(const struct text *t, uint32_t node)
-{
-    struct wp_code_location location = wp_code_location_at(t->facts, t->causes->locations, node);
-    const char *text = wp_code_location_text(t->pool, &location);
-    return *text ? wp_pool_printf(t->pool, " in %s", text) : "";
-}
-
 /* The place of the cause's sleep: " in `nap` (orders.c:8), called from `back_off` (orders.c:34)" or "" */
 static const char *place_text(const struct text *t)
 {
-    const char *location = location_text(t, t->of->cause->sleep);
+    const char *location = wp_cause_location_text(t->of, t->of->cause->sleep);
     return *location ? wp_pool_printf(t->pool, "%s%s", location, wp_caller_text(t->of)) : "";
-}
-
-/* Whether the process of interest does it itself, and no other one of its name. */
-static bool is_itself(const struct text *t, const struct wp_cause_fact *cause)
-{
-    return wp_cause_is_own(t->facts, cause) && !(cause->asked && cause->process >= cause->asked);
-}
-
-/* "sleep", "another perl", "another of its threads": who does what the cause is about. */
-static const char *other_text(const struct text *t, const struct wp_cause_fact *cause)
-{
-    if (!wp_cause_is_own(t->facts, cause) || is_thread(t, cause->process))
-        return process_text(t, cause->process);
-    return is_itself(t, cause) && wp_cause_may_share(t->facts, cause->process)
-        ? "another of its threads"
-        : wp_pool_printf(t->pool, "another %s", process_text(t, cause->process));
-}
-
-/* The sleep by which a thread of the process itself is told, which sleeps at no known place: the program waits for it
- * most of the time at one place. 0: it is told by itself. */
-static uint32_t waiting_for_thread(const struct text *t, const struct wp_cause_fact *cause)
-{
-    uint64_t ns;
-    uint32_t waiting = 0;
-    if ((cause->kind == WP_CAUSE_KIND_SLEEP || cause->kind == WP_CAUSE_KIND_TIMEOUT) &&
-        !t->causes->locations[cause->sleep])
-        waiting = wp_cause_waiting(t->causes, t->facts, t->of->row, &ns);
-    return waiting && ns >= cause->ns / 2 && wp_cause_is_own_function(t->facts, t->causes->locations[waiting]) ? waiting
-                                                                                                               : 0;
-}
-
-/* "web waits for a lock in `note` (log.py:8) until another of its threads releases it; that one": who waits for the
- * thread that waits at that place. */
-static const char *outer_text(const struct text *t, const struct wp_cause_fact *cause, uint32_t waiting)
-{
-    uint32_t outer = waiting ? wp_cause_waiting_outer(t->causes, t->facts, cause->base, waiting) : 0, layer = waiting;
-    const char *who = process_text(t, cause->base), *lock;
-    if (!outer)
-        return who;
-    while (style_at(t, layer) != WP_STYLE_PROCESS)
-        layer = parent_of(t, layer);
-    const char *whom = is_thread(t, layer) ? process_text(t, layer) : "another of its threads";
-    return wp_cause_is_lock(t->facts, outer, &lock) || wp_cause_lock_call(t->facts, outer) == WP_LOCK_CALL_INTERPRETER
-        ? wp_pool_printf(
-              t->pool, "%s waits for a lock%s until %s releases it; that one", who, location_text(t, outer), whom)
-        : wp_pool_printf(t->pool, "%s waits%s for %s; that one", who, location_text(t, outer), whom);
-}
-
-/* "make", or "make waits in `build` (run.c:8) for cc1, which". */
-static const char *who_text(const struct text *t, const struct wp_cause_fact *cause)
-{
-    uint64_t ns;
-    bool is_own = is_itself(t, cause);
-    uint32_t waiting = is_own ? waiting_for_thread(t, cause) : wp_cause_waiting(t->causes, t->facts, t->of->row, &ns);
-    if (is_own && !waiting)
-        return cause->has_threads ? of_threads(t, cause->base) : process_text(t, cause->base);
-    return wp_pool_printf(t->pool, "%s waits%s%s for %s, which", outer_text(t, cause, is_own ? 0 : waiting),
-        waiting ? location_text(t, waiting) : "", wp_cause_behind_text(t->of), other_text(t, cause));
 }
 
 /* "28.9 s (62 %)" */
@@ -154,7 +61,7 @@ static const char *thread_text(const struct text *t)
 {
     const struct wp_cause_fact *cause = t->of->cause;
     const struct wp_flame_node *nodes = t->facts->flame.nodes;
-    if (cause->has_threads || cause->asked || !wp_cause_is_own(t->facts, cause) || waiting_for_thread(t, cause) ||
+    if (cause->has_threads || cause->asked || !wp_cause_is_own(t->facts, cause) || wp_cause_is_told_by_waiter(t->of) ||
         nodes[cause->process].frame == nodes[cause->base].frame)
         return "";
     return wp_pool_printf(t->pool, ", in its thread %s",
@@ -215,7 +122,7 @@ static const char *starved_text(const struct text *t, uint32_t node)
     bool has_name = nodes[node].frame != nodes[t->of->cause->base].frame;
     const char *who = t->of->cause->kind == WP_CAUSE_KIND_LOCK ? "its holder" : "that one";
     if (has_name)
-        who = wp_pool_printf(t->pool, "%s (%s)", who, process_text(t, node));
+        who = wp_pool_printf(t->pool, "%s (%s)", who, wp_cause_process_text(t->of, node));
     bool is_own = !strcmp(rival, "own threads");
     const char *uses = is_own ? " use" : " uses";
     if (is_own)
@@ -268,7 +175,7 @@ static const char *lock_sentence(const struct text *t)
     bool is_shared = wp_cause_is_rwlock(t->facts, cause->sleep); /* perhaps by several: one of them is known */
     if (is_shared)
         lock = *lock ? wp_pool_printf(t->pool, "the read-write lock %s", lock) : "a read-write lock";
-    return wp_pool_printf(t->pool, "%s waits %s for %s%s%s%s.", who_text(t, cause), amount_text(t, cause->ns),
+    return wp_pool_printf(t->pool, "%s waits %s for %s%s%s%s.", wp_cause_who(t->of), amount_text(t, cause->ns),
         *lock ? lock : "a lock", place_text(t), often_text(t),
         is_shared ? meanwhile_text(t, "in its last holder", "in its last holder", "its last holder is meanwhile in")
                   : meanwhile_text(t, "it is held while", "it is held while", "it is held during"));
@@ -277,7 +184,7 @@ static const char *lock_sentence(const struct text *t)
 static const char *pool_sentence(const struct text *t)
 {
     const struct wp_cause_fact *cause = t->of->cause;
-    return wp_pool_printf(t->pool, "%s waits %s%s%s, until a thread of the same role goes on%s.", who_text(t, cause),
+    return wp_pool_printf(t->pool, "%s waits %s%s%s, until a thread of the same role goes on%s.", wp_cause_who(t->of),
         amount_text(t, cause->ns), place_text(t), often_text(t),
         meanwhile_text(t, "meanwhile", "meanwhile", "that one is meanwhile in"));
 }
@@ -296,8 +203,8 @@ static const char *service_sentence(const struct text *t)
     const struct wp_cause_fact *cause = t->of->cause;
     const char *what, *call = call_text(t, cause->sleep, &what);
     uint32_t asked = asked_process(t, cause);
-    const char *name = asked ? process_text(t, asked) : "a service";
-    return wp_pool_printf(t->pool, "%s waits %s for %s: %s%s%s%s%s%s.", who_text(t, cause), amount_text(t, cause->ns),
+    const char *name = asked ? wp_cause_process_text(t->of, asked) : "a service";
+    return wp_pool_printf(t->pool, "%s waits %s for %s: %s%s%s%s%s%s.", wp_cause_who(t->of), amount_text(t, cause->ns),
         name, call, *what ? " on " : "", what, place_text(t), often_text(t),
         meanwhile_text(t, "there", "there", "there it is in"));
 }
@@ -315,12 +222,12 @@ static const char *stopped_text(const struct text *t, uint32_t sleep)
 static const char *pause_sentence(const struct text *t)
 {
     const struct wp_cause_fact *cause = t->of->cause;
-    const char *location = location_text(t, cause->sleep);
+    const char *location = wp_cause_location_text(t->of, cause->sleep);
     const char *operation = wp_cause_operation(t->causes, t->facts, t->of->row);
     const char *what = cause->kind == WP_CAUSE_KIND_GARBAGE ? ", as its runtime collects garbage" : "";
     if (*operation)
         operation = wp_pool_printf(t->pool, " (`%s`)", wp_pool_clip(t->pool, operation, NAME_BYTES));
-    return wp_pool_printf(t->pool, "%s is stopped %s %s%s%s%s%s%s.", who_text(t, cause), amount_text(t, cause->ns),
+    return wp_pool_printf(t->pool, "%s is stopped %s %s%s%s%s%s%s.", wp_cause_who(t->of), amount_text(t, cause->ns),
         stopped_text(t, cause->sleep), *what ? "" : operation, *location && cause->has_places ? ", longest" : "",
         location, often_text(t), *what ? wp_pool_printf(t->pool, "%s%s", what, operation) : "");
 }
@@ -330,8 +237,8 @@ static const char *garbage_sentence(const struct text *t)
     const struct wp_cause_fact *cause = t->of->cause;
     if (style_at(t, cause->sleep) == WP_STYLE_SLEEP)
         return pause_sentence(t);
-    return wp_pool_printf(t->pool, "%s collects garbage for %s%s.", who_text(t, cause), amount_text(t, cause->ns),
-        location_text(t, cause->sleep));
+    return wp_pool_printf(t->pool, "%s collects garbage for %s%s.", wp_cause_who(t->of), amount_text(t, cause->ns),
+        wp_cause_location_text(t->of, cause->sleep));
 }
 
 /* "SIGINT from bash", by the label that ends the pseudo-stack; NULL: no signal did. */
@@ -354,7 +261,7 @@ static struct wp_code_location member_location(const struct text *t, uint32_t sl
         uint32_t at = sleep;
         while (at && style_at(t, at) != WP_STYLE_PROCESS)
             at = parent_of(t, at);
-        location.function = process_text(t, at);
+        location.function = wp_cause_process_text(t->of, at);
     }
     return location;
 }
@@ -402,13 +309,13 @@ static const char *deadlock_sentence(const struct text *t, const struct wp_cause
 static const char *interrupted_sentence(const struct text *t, const struct wp_cause_fact *cause)
 {
     const char *what, *call = call_text(t, cause->sleep, &what), *ended = signal_text(t, cause->node);
-    const char *location = location_text(t, cause->sleep), *lock;
+    const char *location = wp_cause_location_text(t->of, cause->sleep), *lock;
     bool is_socket = !strncmp(what, "tcp ", 4) || !strncmp(what, "udp ", 4);
     if (wp_cause_is_lock(t->facts, cause->sleep, &lock))
         return wp_pool_printf(t->pool, "%s waits %s for %s%s, which nobody released until %s ended it.",
-            who_text(t, cause), amount_text(t, cause->ns), *lock ? wp_lock_text(t->facts, cause->sleep) : "a lock",
+            wp_cause_who(t->of), amount_text(t, cause->ns), *lock ? wp_lock_text(t->facts, cause->sleep) : "a lock",
             location, ended);
-    return wp_pool_printf(t->pool, "%s is asleep for %s in %s%s%s%s: %s until %s ended it.", who_text(t, cause),
+    return wp_pool_printf(t->pool, "%s is asleep for %s in %s%s%s%s: %s until %s ended it.", wp_cause_who(t->of),
         amount_text(t, cause->ns), call, *what ? " on " : "", what,
         *location ? wp_pool_printf(t->pool, ",%s", location) : "",
         is_socket ? "nobody answered" : "what it waited for did not come", ended);
@@ -418,17 +325,18 @@ static const char *sleep_sentence(const struct text *t, const struct wp_cause_fa
 {
     const char *what, *call = call_text(t, cause->sleep, &what), *ended = signal_text(t, cause->node);
     const char *location = place_text(t);
-    return wp_pool_printf(t->pool, "%s sleeps on purpose for %s%s%s%s%s%s.", who_text(t, cause),
+    return wp_pool_printf(t->pool, "%s sleeps on purpose for %s%s%s%s%s%s.", wp_cause_who(t->of),
         amount_text(t, cause->ns), *location ? location : wp_pool_printf(t->pool, " in %s", call), often_text(t),
         ended ? "; " : "", ended ? ended : "", ended ? " ended it" : "");
 }
 
 static const char *unended_sentence(const struct text *t, const struct wp_cause_fact *cause)
 {
-    const char *what, *call = call_text(t, cause->sleep, &what), *location = location_text(t, cause->sleep);
+    const char *what, *call = call_text(t, cause->sleep, &what),
+                      *location = wp_cause_location_text(t->of, cause->sleep);
     bool is_all = cause->ns >= t->facts->wall_ns && cause->ns == t->facts->total_ns;
     return wp_pool_printf(t->pool, "%s is asleep for %s in %s%s%s%s, and was when the recording ended.",
-        who_text(t, cause),
+        wp_cause_who(t->of),
         is_all ? wp_pool_printf(t->pool, "the whole %s", wp_human_duration(t->pool, cause->ns))
                : amount_text(t, cause->ns),
         call, *what ? " on " : "", what, *location ? wp_pool_printf(t->pool, ",%s", location) : "");
@@ -464,8 +372,8 @@ static const char *path_sentence(const struct text *t)
             busy = wp_pool_printf(t->pool, ", which is busy with work for %s", wp_stack_plain_process(t->pool, by));
         doing = meanwhile_text(t, "there", "there", "there it is in");
     }
-    return wp_pool_printf(t->pool, "%s waits %s%s%s%s for %s%s%s.", who_text(t, cause), amount_text(t, cause->ns),
-        location_text(t, cause->sleep), often, *often ? "," : "", whom, busy, doing);
+    return wp_pool_printf(t->pool, "%s waits %s%s%s%s for %s%s%s.", wp_cause_who(t->of), amount_text(t, cause->ns),
+        wp_cause_location_text(t->of, cause->sleep), often, *often ? "," : "", whom, busy, doing);
 }
 
 static const char *other_sentence(const struct text *t, const struct wp_cause_fact *cause, const char *words)
@@ -485,7 +393,7 @@ static const char *other_sentence(const struct text *t, const struct wp_cause_fa
         words = wp_pool_printf(t->pool, "until a timeout, unanswered by %s", wp_pool_clip(t->pool, due, NAME_BYTES));
         what = "";
     }
-    return wp_pool_printf(t->pool, "%s waits %s %s: %s%s%s%s%s%s.", who_text(t, cause), amount_text(t, cause->ns),
+    return wp_pool_printf(t->pool, "%s waits %s %s: %s%s%s%s%s%s.", wp_cause_who(t->of), amount_text(t, cause->ns),
         words, call,
         !*what                                  ? ""
             : cause->kind == WP_CAUSE_KIND_DISK ? " of "

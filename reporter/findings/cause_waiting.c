@@ -3,6 +3,7 @@
 
 #include "reporter/findings/callers.h"
 #include "reporter/findings/cause_lock.h"
+#include "reporter/findings/wrappers.h"
 #include "storage/report/report_read.h"
 
 #include <stdlib.h>
@@ -33,7 +34,8 @@ static uint32_t waiting_at(const struct wp_causes *causes, const struct wp_facts
     uint32_t at = sleep_below(facts, process_of(facts, sleep)), in_library = 0;
     while (at) {
         struct wp_cause_fact layer = {.base = base, .process = process_of(facts, at)};
-        if (causes->locations[at] && wp_cause_is_own(facts, &layer)) {
+        bool is_wrapper = wp_wrapper_is_for_child(facts, at) && wp_wrapper_is_name(facts, layer.process);
+        if (causes->locations[at] && wp_cause_is_own(facts, &layer) && !is_wrapper) {
             if (wp_cause_is_own_function(facts, causes->locations[at]))
                 return at;
             in_library = in_library ? in_library : at;
@@ -90,7 +92,7 @@ uint32_t wp_cause_waiting_outer(
 {
     const struct wp_flame_node *nodes = facts->flame.nodes;
     uint32_t layer = process_of(facts, waiting), inner = causes->locations[waiting], outer = 0;
-    if (causes->is_asked[layer])
+    if (causes->is_asked[base] ? causes->is_asked_inside[layer] : causes->is_asked[layer])
         return 0;
     for (uint32_t at = sleep_below(facts, layer); at; at = sleep_below(facts, process_of(facts, at))) {
         uint32_t place = causes->locations[at];

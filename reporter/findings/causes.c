@@ -7,7 +7,9 @@
 #include "reporter/findings/callers.h"
 #include "reporter/findings/cause_lock.h"
 #include "reporter/findings/garbage.h"
+#include "reporter/findings/path_wait.h"
 #include "reporter/findings/pauses.h"
+#include "reporter/findings/wrappers.h"
 #include "storage/report/report_read.h"
 
 #include <stdlib.h>
@@ -35,22 +37,25 @@ struct on_stack {
     uint32_t pool;          /* ... or for a thread of the same role */
     uint32_t service;       /* the outermost sleep that a process asked over a socket ends */
     uint32_t asked;         /* the outermost layer of a process that was waited for */
+    uint32_t program;       /* the outermost layer but those that only wait for the end of what they started, */
+    uint32_t program_asked; /* ... and the outermost one that is waited for above it */
     uint32_t deadlock;
     uint32_t garbage; /* of its layer, what collects garbage */
     uint32_t stopper; /* of its layer, the runtime's function that stops the thread */
     uint32_t pause;   /* the outermost sleep of all layers in which a runtime has stopped its thread */
-    uint32_t role;    /* frame of the layer's outermost function of the program but where all begins; 0 none yet */
-    uint32_t below;   /* the sleep that the layer stands on, and that one's role */
-    uint32_t below_role;
-    uint32_t token;  /* ... if it reads what a thread of the same process writes into a pipe */
-    bool has_own;    /* its layer has a function of the program */
-    bool is_main;    /* its layer is a main thread's, by where all of them begin, */
-    bool below_main; /* ... and so is the layer that it stands on */
-    bool is_worker;  /* its layer is a kernel thread's, which works for the sleep below */
-    bool is_runtime; /* its layer's thread works for its runtime alone, which does not stop it */
-    bool is_monitor; /* ... and naps between two looks at it */
-    bool collects;   /* of all layers, garbage is collected in one */
-    bool is_unended; /* the recording's end cut off sleeps that stand on it */
+    uint32_t below;   /* the sleep that the layer stands on, */
+    uint32_t under;   /* ... where that is of the same process by its name, whatever it is for; */
+    uint32_t timed;   /* ... and has a time limit that the layer's thread waits for; */
+    uint32_t token;   /* ... if it reads what a thread of the same process writes into a pipe */
+    bool has_own;     /* its layer has a function of the program, */
+    bool is_placed;   /* ... and so has that of `program` */
+    bool is_main;     /* its layer is a main thread's, by where all of them begin, */
+    bool below_main;  /* ... and so is the layer that it stands on */
+    bool is_worker;   /* its layer is a kernel thread's, which works for the sleep below */
+    bool is_runtime;  /* its layer's thread works for its runtime alone, which does not stop it */
+    bool is_monitor;  /* ... and naps between two looks at it */
+    bool collects;    /* of all layers, garbage is collected in one */
+    bool is_unended;  /* the recording's end cut off sleeps that stand on it */
 };
 
 /* Of which process the layer is, whatever its thread calls itself: of "[worker-3]@db" of java "java@db". */
@@ -117,7 +122,8 @@ bool wp_cause_may_share(const struct wp_facts *facts, uint32_t node)
     return has;
 }
 
-/* Threads may give each other what a pipe or an eventfd holds: a token each. */
+/* Threads may give each other what a pipe or an eventfd holds: a token each. Ruby's wait for each other by polls of an
+ * eventfd. */
 static bool is_token(const struct wp_facts *facts, const struct on_stack *at, uint32_t node)
 {
     static const char *const kinds[] = {"pipe", "eventfd"};
@@ -126,8 +132,8 @@ static bool is_token(const struct wp_facts *facts, const struct on_stack *at, ui
     bool is = false;
     for (size_t i = 0; size && call[size] && i < sizeof(kinds) / sizeof(*kinds); i++)
         is = is || !strncmp(call + size + 1, kinds[i], strlen(kinds[i]));
-    return is && size == 4 && !strncmp(call, "read", 4) && !nodes_differ(facts, at->process, node) &&
-        wp_cause_may_share(facts, node);
+    bool is_call = (size == 4 && !strncmp(call, "read", 4)) || (size == 5 && !strncmp(call, "ppoll eventfd", 13));
+    return is && is_call && !nodes_differ(facts, at->process, node) && wp_cause_may_share(facts, node);
 }
 
 /* Whether the layer's thread sleeps until its runtime lets it go on: by the function it sleeps in, or who ends that. */
@@ -137,6 +143,13 @@ static bool is_stopped(const struct wp_facts *facts, const struct on_stack *at, 
     bool is_known =
         by ? at->has_own && wp_pause_is_thread(facts, by) && !nodes_differ(facts, at->process, by) : at->stopper;
     return is_known && !at->is_runtime && wp_cause_is_futex(facts, sleep) && !wp_cause_is_lock(facts, sleep, &lock);
+}
+
+/* A layer begins upon that of a program which waits for a child, and has no function that says more of it. */
+static bool is_wrapped(const struct wp_facts *facts, const struct on_stack *at)
+{
+    return at->program == at->process && wp_wrapper_is_for_child(facts, at->sleep) &&
+        (!at->has_own || wp_wrapper_is_name(facts, at->process));
 }
 
 /* A layer begins. On a message it is a process that was asked. */
@@ -150,14 +163,21 @@ static void look_process(struct on_stack *at, const struct wp_facts *facts, uint
         at->service = at->sleep;
     if (is_asked && !at->asked)
         at->asked = node;
+    if (!at->process || is_wrapped(facts, at)) {
+        at->program = node;
+        at->is_placed = false;
+    } else if (is_asked && !at->program_asked) {
+        at->program_asked = node;
+    }
+    at->under = at->process && !nodes_differ(facts, at->process, node) ? at->sleep : 0;
+    at->timed = 0;
     at->token = at->process && is_token(facts, at, node) ? at->sleep : 0;
     if (!at->pause && at->process && is_stopped(facts, at, at->sleep, node))
         at->pause = at->sleep;
     at->process = node;
     at->base = at->base ? at->base : node;
     at->below = is_other ? 0 : at->sleep;
-    at->below_role = at->role;
-    at->role = at->sleep = at->stopper = 0;
+    at->sleep = at->stopper = 0;
     at->below_main = at->is_main;
     at->has_own = at->is_main = false;
     at->garbage = wp_garbage_is_thread(facts, node) ? node : 0;
@@ -176,6 +196,26 @@ static void look_main(struct on_stack *at, const struct wp_facts *facts, uint32_
     at->below = 0;
 }
 
+/* Whether the function of that node calls what sleeps there, too: it takes what it gives back. */
+static bool is_called_by(const struct wp_facts *facts, uint32_t sleep, uint32_t function)
+{
+    const struct wp_flame_node *nodes = facts->flame.nodes;
+    for (uint32_t at = sleep; at && style_at(facts, at) != WP_STYLE_PROCESS; at = nodes[at].parent)
+        if (nodes[at].frame == nodes[function].frame)
+            return true;
+    return false;
+}
+
+/* Of the thread in which Ruby's Timeout waits until what it limits has taken too long. */
+static bool is_time_limit(const struct wp_facts *facts, uint32_t node)
+{
+    uint32_t count, frame = facts->flame.nodes[node].frame;
+    const struct wp_frame_info *frames = wp_report_frames(facts->report, &count);
+    const char *object = frame < count ? wp_report_text(facts->report, frames[frame].object) : "";
+    size_t size = strlen(object), end = strlen("/timeout.rb");
+    return size > end && !strcmp(object + size - end, "/timeout.rb") && strstr(object, "/ruby/");
+}
+
 static void look_function(struct on_stack *at, const struct wp_facts *facts, uint32_t node)
 {
     look_main(at, facts, node);
@@ -189,16 +229,17 @@ static void look_function(struct on_stack *at, const struct wp_facts *facts, uin
     else if (!at->stopper && (is_collector || wp_pause_words(facts, node)))
         at->stopper = node;
     at->has_own = at->has_own || is_own;
-    if (at->role || !is_own || wp_caller_is_entry(name_at(facts, node)))
+    at->timed = at->timed || !is_time_limit(facts, node) ? at->timed : at->under;
+    at->is_placed = at->is_placed || (is_own && at->process == at->program);
+    if (at->pool || !is_own || wp_caller_is_entry(name_at(facts, node)))
         return;
-    at->role = facts->flame.nodes[node].frame;
     enum wp_lock_call kind =
-        at->below && at->below_role == at->role ? wp_cause_lock_call(facts, at->below) : WP_LOCK_CALL_UNKNOWN;
+        is_called_by(facts, at->below, node) ? wp_cause_lock_call(facts, at->below) : WP_LOCK_CALL_UNKNOWN;
     if (!at->pool &&
         (wp_lock_call_is_condition(kind) || kind == WP_LOCK_CALL_SEMAPHORE || kind == WP_LOCK_CALL_PARKED) &&
         !wp_cause_database_lock(facts, at->below))
         at->pool = at->below;
-    if (!at->pool && at->token && at->below_role == at->role)
+    if (!at->pool && is_called_by(facts, at->token, node))
         at->pool = at->token;
 }
 
@@ -278,6 +319,13 @@ static enum wp_cause_kind kind_of_category(unsigned category)
     }
 }
 
+/* The sleep below was let go for its time limit. */
+static bool is_timed_out(const struct on_stack *at, const struct wp_cell *cell)
+{
+    return at->timed && !at->has_own && !at->lock &&
+        (cell->category == WP_DELIBERATE_SLEEP || cell->category == WP_TIMEOUT);
+}
+
 /* Who was woken with the lock and has no CPU yet, does not wait for the lock any more. */
 static enum wp_cause_kind kind_of(const struct wp_facts *facts, const struct on_stack *at, const struct wp_cell *cell)
 {
@@ -289,6 +337,8 @@ static enum wp_cause_kind kind_of(const struct wp_facts *facts, const struct on_
         return WP_CAUSE_KIND_DEADLOCK;
     if (is_signal && cell->category != WP_DELIBERATE_SLEEP && at->sleep == parent && (!at->lock || at->lock == parent))
         return WP_CAUSE_KIND_INTERRUPTED;
+    if (is_timed_out(at, cell))
+        return WP_CAUSE_KIND_TIMEOUT;
     if (at->pause && (!at->lock || at->pause <= at->lock) && runnable != at->pause)
         return WP_CAUSE_KIND_PAUSE;
     if (at->lock && runnable != at->lock)
@@ -301,7 +351,7 @@ static enum wp_cause_kind kind_of(const struct wp_facts *facts, const struct on_
         return WP_CAUSE_KIND_GARBAGE;
     if (at->service && (cell->category == WP_UNDERSTOOD_FUNCTIONS || cell->category == WP_RUNNING_NOT_SAMPLED))
         return WP_CAUSE_KIND_SERVICE;
-    if (at->sleep && at->has_own && cell->category == WP_OTHER_PATH && is_path)
+    if (at->sleep && (at->has_own || wp_path_wait_is_answer(facts, node)) && cell->category == WP_OTHER_PATH && is_path)
         return WP_CAUSE_KIND_PATH;
     return at->sleep && !at->is_monitor ? kind_of_category(cell->category) : WP_CAUSE_KIND_NONE;
 }
@@ -359,9 +409,11 @@ static struct wp_intkey key_of(const struct wp_causes *causes, const struct wp_f
 }
 
 /* What the cause is about. */
-static uint32_t sleep_of(const struct on_stack *at, enum wp_cause_kind kind)
+static uint32_t sleep_of(const struct on_stack *at, const struct wp_cell *cell, enum wp_cause_kind kind)
 {
     switch (kind) {
+    case WP_CAUSE_KIND_TIMEOUT:
+        return is_timed_out(at, cell) ? at->timed : at->sleep;
     case WP_CAUSE_KIND_DEADLOCK:
         return at->deadlock;
     case WP_CAUSE_KIND_LOCK:
@@ -385,17 +437,25 @@ static bool is_same_place(const struct wp_causes *causes, const struct wp_facts 
     return nodes[causes->locations[one]].frame == nodes[causes->locations[other]].frame;
 }
 
+/* Whose wait it is: of a program that waits for another's doing, and not of what waits for the program. */
+static void set_base(struct wp_cause_fact *cause, const struct on_stack *at)
+{
+    bool is_inside = at->program != at->base && at->is_placed && cause->process != at->program;
+    cause->base = is_inside ? at->program : at->base;
+    cause->asked = is_inside ? at->program_asked : at->asked;
+}
+
 static void add(struct wp_causes *causes, struct wp_facts *facts, struct wp_intmap *index, const struct on_stack *on,
     const struct wp_cell *cell)
 {
     const struct on_stack *at = &on[cell->node];
-    struct wp_cause_fact made = {
-        .kind = kind_of(facts, at, cell), .node = cell->node, .base = at->base, .first = at->first, .asked = at->asked};
+    struct wp_cause_fact made = {.kind = kind_of(facts, at, cell), .node = cell->node, .first = at->first};
     uint32_t row;
     if (made.kind == WP_CAUSE_KIND_NONE)
         return;
-    made.sleep = sleep_of(at, made.kind);
+    made.sleep = sleep_of(at, cell, made.kind);
     made.process = on[made.sleep].process;
+    set_base(&made, at);
     struct wp_intkey key = key_of(causes, facts, at, &made);
     if (!wp_intmap_get(index, key, &row)) {
         row = causes->count++;
@@ -486,10 +546,9 @@ static void choose_calls(struct wp_causes *causes, struct wp_facts *facts, const
         const struct on_stack *at = &on[flame->cells[i].node];
         cause->sleep = sleep;
         cause->node = flame->cells[i].node;
-        cause->base = at->base;
         cause->process = on[sleep].process;
         cause->first = at->first;
-        cause->asked = at->asked;
+        set_base(cause, at);
         cause->largest_ns = flame->cells[i].ns;
     }
     wp_intmap_fini(&sums.index);
@@ -506,6 +565,7 @@ void wp_causes_build(struct wp_causes *causes, struct wp_facts *facts)
     causes->rows = wp_pool_alloc(&facts->pool, (flame->cell_count + 1u) * sizeof(*causes->rows));
     causes->callers = wp_callers_build(&facts->pool, facts, causes->locations);
     causes->is_asked = wp_pool_alloc(&facts->pool, (flame->count + 1u) * sizeof(*causes->is_asked));
+    causes->is_asked_inside = wp_pool_alloc(&facts->pool, (flame->count + 1u) * sizeof(*causes->is_asked_inside));
     causes->cell_cause = wp_pool_alloc(&facts->pool, (flame->cell_count + 1u) * sizeof(*causes->cell_cause));
     causes->cell_sleep = wp_pool_alloc(&facts->pool, (flame->cell_count + 1u) * sizeof(*causes->cell_sleep));
     facts->pool.failed |= !on;
@@ -514,6 +574,7 @@ void wp_causes_build(struct wp_causes *causes, struct wp_facts *facts)
         for (uint32_t i = 1; i < flame->count; i++) {
             look_at_node(on, facts, i);
             causes->is_asked[i] = on[i].asked != 0;
+            causes->is_asked_inside[i] = on[i].program_asked != 0;
         }
         for (uint32_t i = 0; i < flame->cell_count; i++)
             add(causes, facts, &index, on, &flame->cells[i]);

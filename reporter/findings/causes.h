@@ -32,9 +32,10 @@ struct wp_cause_fact {
     uint32_t sleep; /* node of the flame: the sleep that it is about, of the cell with most time; of a disk, in the call
                        with most */
     uint32_t node;  /* that cell's node */
-    uint32_t base;  /* node of the outermost layer's process, and of the layer that sleeps */
-    uint32_t process;
-    uint32_t first; /* of that cell's pseudo-stack the outermost sleep; 0 none */
+    uint32_t base;  /* node of the outermost layer's process: where timeout or a shell only waits for a program that
+                     * waits for another's doing, the program's */
+    uint32_t process; /* node of the process whose layer sleeps */
+    uint32_t first;   /* of that cell's pseudo-stack the outermost sleep; 0 none */
     uint32_t asked; /* and the layer of a process that was waited for: over a socket, a pipe, or for its end; 0 none */
     uint64_t ns, largest_ns;
     uint64_t count;        /* pieces */
@@ -49,6 +50,7 @@ struct wp_causes {
     uint32_t *locations;        /* wp_code_locations_build */
     uint32_t *callers;          /* wp_callers_build */
     bool *is_asked;             /* by node: it is of another process that was waited for, or above such a layer */
+    bool *is_asked_inside;      /* the same, but for a program that timeout or a shell only waits for */
     uint32_t *cell_cause;       /* by cell of the flame: row + 1, 0 none ... */
     uint32_t *cell_sleep;       /* ... and the node that is to wp_cause_fact.sleep what the cell is to the cause */
     uint32_t count;

@@ -310,12 +310,142 @@ static void a_thread_between(void **state)
     }
 }
 
+/* What only waits for the end of what it started says nothing of that, but where it is the program itself. */
+static void programs_under_wrappers(void **state)
+{
+#define ASKS                                                                                                           \
+    ";_start;search@app;poll@libc.so.6;sleep:poll "                                                                    \
+    "unix;[shard];_start;scan@shard;clock_nanosleep@libc.so.6;sleep:clock_nanosleep"
+    static const struct {
+        const char *stack, *want;
+    } rows[] = {{"[timeout];__sigsuspend@libc.so.6;sleep:rt_sigsuspend;[app]" ASKS,
+                    "app waits in `search` for shard, which sleeps on purpose for 50.0 ms (100 %) in `scan`."},
+        {"[make];sleep:wait4;[bash];wait_for@bash;sleep:wait4;[app]" ASKS,
+            "app waits in `search` for shard, which sleeps on purpose for 50.0 ms (100 %) in `scan`."},
+        {"[py];_start;run_all@app;wait4@libc.so.6;sleep:wait4;[app]" ASKS,
+            "py waits in `run_all` for shard, which sleeps on purpose for 50.0 ms (100 %) in `scan`."},
+        {"[bash];wait_for@bash;sleep:wait4;[sleep];clock_nanosleep@libc.so.6;sleep:clock_nanosleep",
+            "bash waits for sleep, which sleeps on purpose for 50.0 ms (100 %) in `clock_nanosleep`."},
+        {"[sh];sleep:wait4;[app];_start;take@app;pthread_join@libc.so.6;sleep:futex;[app];clone3@libc.so.6;ask@app;"
+         "read@libc.so.6;sleep:read unix;[db];_start;scan@db;clock_nanosleep@libc.so.6;sleep:clock_nanosleep",
+            "app waits in `take` for another of its threads; that one waits in `ask` for db, which sleeps on purpose "
+            "for 50.0 ms (100 %) in `scan`."}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct wp_report *report = wp_report_create();
+        struct wp_facts facts;
+        add(report, rows[i].stack, WP_DELIBERATE_SLEEP, 50);
+        build(&facts, report);
+        assert_string_equal(facts.findings[0].sentence, rows[i].want);
+        each_time_is_told_once(&facts);
+    }
+}
+
+/* Who takes from a pool, and who gives back, run one function, wherever they are called from. */
+static void a_pool_of_several_callers(void **state)
+{
+#define QUERIES                                                                                                        \
+    "[py];clone3@libc.so.6;handler@app;query@app;recv@libc.so.6;sleep:recvfrom unix;[db];_start;scan@db;"              \
+    "clock_nanosleep@libc.so.6;sleep:clock_nanosleep"
+    static const struct {
+        const char *stack, *want;
+    } rows[] = {{"[py];_start;query@app;borrow@app;pthread_cond_wait@libc.so.6;sleep:futex;" QUERIES,
+                    "py waits 50.0 ms (100 %) in `borrow`, until a thread of the same role goes on;"},
+        {"[rb];_start;query@app;borrow@app;ppoll@libc.so.6;sleep:ppoll eventfd;[rb];clone3@libc.so.6;handler@app;"
+         "query@app;poll@libc.so.6;sleep:poll unix;[db];_start;scan@db;clock_nanosleep@libc.so.6;sleep:clock_nanosleep",
+            "rb waits 50.0 ms (100 %) in `borrow`, until a thread of the same role goes on;"},
+        {"[py];_start;wait_all@app;pthread_cond_wait@libc.so.6;sleep:futex;" QUERIES,
+            "py waits in `wait_all` for another of its threads; that one waits in `query` for db, which sleeps"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct wp_report *report = wp_report_create();
+        struct wp_facts facts;
+        add(report, rows[i].stack, WP_DELIBERATE_SLEEP, 50);
+        build(&facts, report);
+        if (strncmp(facts.findings[0].sentence, rows[i].want, strlen(rows[i].want)) != 0)
+            fail_msg("%s", facts.findings[0].sentence);
+        each_time_is_told_once(&facts);
+    }
+}
+
+/* A lock made of a semaphore may be a thread's end, and is the program's own wait all the same. */
+static void a_lock_behind_a_lock(void **state)
+{
+#define TAKES(FUNCTION)                                                                                                \
+    FUNCTION                                                                                                           \
+    "@app;PyThread_acquire_lock_timed@python;__new_sem_wait_slow64@libc.so.6;sleep:futex;[py];clone3@libc.so.6;"
+    struct wp_report *report = wp_report_create();
+    struct wp_facts facts;
+    (void)state;
+    add(report,
+        "[py];_start;" TAKES("lookup") TAKES("refresh") "flush@app;clock_nanosleep@libc.so.6;sleep:clock_nanosleep",
+        WP_DELIBERATE_SLEEP, 50);
+    build(&facts, report);
+    assert_string_equal(facts.findings[0].sentence,
+        "py waits for a lock in `lookup` until another of its threads releases it; that one waits 50.0 ms (100 %) for "
+        "a lock in `refresh`; it is held during `clock_nanosleep` in `flush`. Lock held across I/O, certain: for 100 % "
+        "of the wait its holder sleeps in `clock_nanosleep`.");
+    each_time_is_told_once(&facts);
+}
+
+/* A client of an event loop asked over a connection of its own; who waits on an accepted one may have nothing to do. */
+static void answers_that_others_are_busy_for(void **state)
+{
+    static const struct {
+        const char *stack, *want;
+    } rows[] = {{"[app];uv_run@app;epoll_pwait@libc.so.6;sleep:epoll_pwait tcp 10.0.0.7:80;tcp:10.0.0.7:80;path:[api]",
+                    "app waits 50.0 ms (83 %) in `uv_run` for api, which is busy with other work."},
+        {"[app];epoll_pwait@libc.so.6;sleep:epoll_pwait;tcp:10.0.0.7:80;path:[api]",
+            "app waits 50.0 ms (83 %) for api, which is busy with other work."},
+        {"[app];epoll_pwait@libc.so.6;sleep:epoll_pwait;tcp:10.0.0.7:80;for:[cron];path:[api]",
+            "app waits 50.0 ms (83 %) for api, which is busy with work for cron."},
+        {"[app];epoll_pwait@libc.so.6;sleep:epoll_pwait;tcp:10.0.0.7:*;path:[api]",
+            "100 % of the time (60.0 ms) is app itself, which mostly waits for others that are busy."},
+        {"[app];epoll_pwait@libc.so.6;sleep:epoll_pwait;path:[api]",
+            "100 % of the time (60.0 ms) is app itself, which mostly waits for others that are busy."}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct wp_report *report = wp_report_create();
+        struct wp_trace *trace = wp_trace_create();
+        struct wp_facts facts;
+        bool is_said = false;
+        add(report, rows[i].stack, WP_OTHER_PATH, 50);
+        add(report, "[app];_start;main@app", WP_UNDERSTOOD_FUNCTIONS, 10);
+        assert_int_equal(wp_facts_build(&facts, "v1", "main", report, trace, NULL), 0);
+        for (size_t f = 0; f < facts.finding_count; f++)
+            is_said |= !strcmp(facts.findings[f].sentence, rows[i].want);
+        if (!is_said)
+            fail_msg("%zu: %s", i, facts.findings[0].sentence);
+        each_time_is_told_once(&facts);
+    }
+}
+
+/* Ruby limits a call's time with a thread that sleeps so long. */
+static void a_time_limit(void **state)
+{
+    struct wp_report *report = wp_report_create();
+    struct wp_facts facts;
+    (void)state;
+    add(report,
+        "[rb];_start;ask@/srv/a.rb;poll@libc.so.6;sleep:poll tcp 10.0.0.7:80;[rb];clone3@libc.so.6;block in "
+        "timeout@/usr/lib/ruby/3.1.0/timeout.rb;ppoll@libc.so.6;sleep:ppoll eventfd",
+        WP_DELIBERATE_SLEEP, 50);
+    add(report, "[rb];_start;back_off@/srv/a.rb;ppoll@libc.so.6;sleep:ppoll eventfd", WP_DELIBERATE_SLEEP, 20);
+    build(&facts, report);
+    assert_string_equal(
+        facts.findings[0].sentence, "rb waits 50.0 ms (71 %) until a timeout: `poll` on tcp 10.0.0.7:80 in `ask`.");
+    assert_string_equal(facts.findings[1].sentence, "rb sleeps on purpose for 20.0 ms (29 %) in `back_off`.");
+    each_time_is_told_once(&facts);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_lock), cmocka_unit_test(a_ring), cmocka_unit_test(signals),
         cmocka_unit_test(processes_of_one_name_are_no_circle), cmocka_unit_test(locks_stand_between_threads),
         cmocka_unit_test(places), cmocka_unit_test(what_an_interpreter_runs),
         cmocka_unit_test(requests_that_lie_unread), cmocka_unit_test(a_main_thread_that_waits_for_another),
-        cmocka_unit_test(a_thread_between)};
+        cmocka_unit_test(a_thread_between), cmocka_unit_test(programs_under_wrappers),
+        cmocka_unit_test(a_pool_of_several_callers), cmocka_unit_test(a_lock_behind_a_lock),
+        cmocka_unit_test(answers_that_others_are_busy_for), cmocka_unit_test(a_time_limit)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
