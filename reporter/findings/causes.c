@@ -174,7 +174,7 @@ static void look_function(struct on_stack *at, const struct wp_facts *facts, uin
     else if (!at->stopper && (is_collector || wp_pause_words(facts, node)))
         at->stopper = node;
     at->has_own = at->has_own || is_own;
-    if (at->role || !is_own || wp_caller_is_entry(name_at(facts, node)))
+    if (at->role || !is_own || wp_code_location_is_entry(name_at(facts, node)))
         return;
     at->role = facts->flame.nodes[node].frame;
     enum wp_lock_call kind =
