@@ -61,14 +61,14 @@ static bool is_in_all(
     return is && largest >= LARGE_SHARE;
 }
 
-/* What requests have of a row varies by no more than the whole of it does; nor, where that is mostly other time, by
- * more than its share of that, or than requests do among themselves. */
-static void take_request(struct wp_measured_rate *rate, double value, double variance)
+/* What requests have of a row varies by as much as the whole of it does; what is mostly other time, as requests do
+ * among themselves. */
+static void take_request(struct wp_measured_rate *rate, const struct wp_row_sums *sums, int operand, uint32_t row)
 {
-    double share = rate->value > 0 ? rate->error / rate->value : 0;
-    double whole = share * fmax(rate->value, value);
+    double share = rate->value > 0 ? rate->error / rate->value : 0, value = sums->request[operand][row];
+    double whole = share * fmax(rate->value, value - sums->apart[operand][row]);
     rate->value = value;
-    rate->error = fmin(whole, fmax(share * value, sqrt(variance)));
+    rate->error = hypot(whole, sqrt(sums->apart_variance[operand][row]));
 }
 
 void wp_change_fill(
@@ -85,7 +85,7 @@ void wp_change_fill(
             continue;
         change->rate[i] = wp_rate_of(parts, build->activity[i], operand->buckets, operand->units);
         if (sums->request[i])
-            take_request(&change->rate[i], sums->request[i][row], sums->variance[i][row]);
+            take_request(&change->rate[i], sums, i, row);
         change->between[i] = wp_intervals_rate(&build->intervals[i], &change->rate[i], parts, build->activity[i],
             operand->buckets, itself ? WP_INTERVAL_ITSELF : WP_INTERVAL_SIZE);
     }

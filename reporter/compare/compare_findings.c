@@ -138,10 +138,11 @@ static const char *whole_sentence(
         pool, "%s: %s, %s instead of %s (%s).", change->name, more_or_less(pool, change, "many"), after, before, p);
 }
 
-/* " in handle (shop.c:12)", "" */
+/* " in handle (shop.c:12)", " in plan, waited for in find_orders (shop.py:18)", "" */
 static const char *in_place(struct wp_pool *pool, const struct wp_change *change)
 {
-    return change->place ? wp_pool_printf(pool, " in %s", change->place) : "";
+    return wp_pool_printf(pool, "%s%s%s%s", change->place ? " in " : "", change->place ? change->place : "",
+        change->caller ? ", waited for in " : "", change->caller ? change->caller : "");
 }
 
 /* ", 20 ms each": of what the older side has nothing of. */
@@ -174,8 +175,8 @@ const char *wp_compare_sentence(struct wp_pool *pool, const struct wp_compare *c
             change->category >= 0 ? each(pool, change) : "", after, unit, p);
     if (is_gone(change))
         return wp_pool_printf(pool, "%s no longer %s: it was %s in %s (%s).", who, does, before, unit, p);
-    return wp_pool_printf(pool, "%s %s%s %s: %s in %s instead of %s (%s).", who, does, where,
-        more_or_less(pool, change, "long"), after, unit, before, p);
+    return wp_pool_printf(pool, "%s %s%s%s %s: %s in %s instead of %s (%s).", who, does, where,
+        strchr(where, ',') ? "," : "", more_or_less(pool, change, "long"), after, unit, before, p);
 }
 
 /* Rows with that verdict of the first of the families from..to that has some. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/compare/compare_idle.h"
 
+#include "common/code_rank.h"
 #include "common/lock_call.h"
 #include "storage/report/report_read.h"
 
@@ -41,21 +42,24 @@ static bool is_held(const struct wp_report *tree, uint32_t sleep)
     const struct wp_frame_info *frames = wp_report_frames(tree, &count);
     const char *name = name_of(tree, sleep);
     enum wp_lock_call found = WP_LOCK_CALL_UNKNOWN;
+    bool has_script = false; /* which says what an interpreter's lock is for: a stack may be cut */
     if (has_peer(name) || strstr(name, WP_KERNEL_LOCK) || !strncmp(name, "sleep:flock", 11))
         return true;
     if (strncmp(name, "sleep:futex", 11))
         return false;
     for (uint32_t at = nodes[sleep].parent; at && frames[nodes[at].frame].style != WP_STYLE_PROCESS;
          at = nodes[at].parent) {
-        const char *function = name_of(tree, at);
+        const char *object = wp_report_text(tree, frames[nodes[at].frame].object), *slash = strrchr(object, '/');
         if (frames[nodes[at].frame].style != WP_STYLE_USER)
             continue;
-        if (found == WP_LOCK_CALL_INTERPRETER && !strncmp(function, QUEUE_MODULE, sizeof(QUEUE_MODULE) - 1))
+        has_script |= wp_code_rank_of_source(object) > 0;
+        if (found == WP_LOCK_CALL_INTERPRETER &&
+            !strncmp(slash ? slash + 1 : object, QUEUE_MODULE, sizeof(QUEUE_MODULE) - 1))
             return false;
-        if (wp_lock_call_add(&found, function))
+        if (wp_lock_call_add(&found, name_of(tree, at)))
             break;
     }
-    return wp_lock_call_is_held(found);
+    return wp_lock_call_is_held(found) && (found != WP_LOCK_CALL_INTERPRETER || has_script);
 }
 
 uint8_t *wp_compare_idle_find(const struct wp_report *tree, const uint8_t *layer)

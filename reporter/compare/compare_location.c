@@ -1,100 +1,215 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/compare/compare_location.h"
 
+#include "reporter/compare/compare_idle.h"
+#include "reporter/facts/code_location.h"
 #include "storage/report/report_read.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define PLACES 5u        /* hops that are reported */
-#define MOST_OF_IT 0.5   /* of the difference */
-#define PLACE_BYTES 160u /* of a function's name, of a file's */
+#define PLACES 5u      /* hops that are reported */
+#define MOST_OF_IT 0.5 /* of the difference */
+#define OWN_RANK 3u    /* of the program's own functions */
 
-/* Shared objects are libraries and run-time systems; what has no object is not known. */
-static bool is_application(const char *object)
+struct search {
+    struct wp_compare_build *build;
+    const struct wp_report *tree;
+    uint8_t *rank;       /* by frame: how near to the program it is; owned, as the next two */
+    double *by_frame;    /* what each has of the row, ns a unit, the newer side less the older one */
+    uint32_t *caller;    /* by frame: the one frame that calls it, UINT32_MAX several */
+    uint32_t *locations; /* of the newer flame; in the comparison's pool */
+};
+
+/* Which function of a node's stack is asked for: the innermost of the application in a layer, or who calls `of`. */
+struct asked {
+    bool is_base; /* of the process of interest, not of the one on top */
+    uint32_t of;  /* frame; 0: the innermost */
+};
+
+static uint32_t frame_at(const struct search *search, uint32_t node)
 {
-    const char *base = strrchr(object, '/'), *library = strstr(base ? base : object, ".so");
-    return *object && *object != '[' && !(library && (!library[3] || library[3] == '.'));
+    uint32_t count;
+    return wp_report_nodes(search->tree, &count)[node].frame;
 }
 
-/* The innermost function of the application in the layer that the node stands in; 0 none. */
-static uint32_t application_frame(const struct wp_compare_tree *tree, uint32_t node)
+static uint32_t parent_of(const struct search *search, uint32_t node)
 {
-    uint32_t count, frame_count;
-    const struct wp_node *nodes = wp_report_nodes(tree->tree, &count);
-    const struct wp_frame_info *frames = wp_report_frames(tree->tree, &frame_count);
-    for (; node && frames[nodes[node].frame].style != WP_STYLE_PROCESS; node = nodes[node].parent) {
-        const struct wp_frame_info *frame = &frames[nodes[node].frame];
-        if (frame->style == WP_STYLE_USER && is_application(wp_report_text(tree->tree, frame->object)))
-            return nodes[node].frame;
-    }
-    return 0;
+    uint32_t count;
+    return wp_report_nodes(search->tree, &count)[node].parent;
 }
 
-/* What each function has of the row, ns a unit, the newer side less the older one. */
-static void sum_frames(const struct wp_compare_build *build, const struct wp_change *change, double *by_frame)
+static bool is_process(const struct search *search, uint32_t node)
 {
+    uint32_t count;
+    return wp_report_frames(search->tree, &count)[frame_at(search, node)].style == WP_STYLE_PROCESS;
+}
+
+/* The node of the application's innermost function from there outwards in its layer; 0 none. */
+static uint32_t application_node(const struct search *search, uint32_t node)
+{
+    uint32_t best = 0;
+    unsigned rank = 1;
+    for (; node && !is_process(search, node); node = parent_of(search, node))
+        if (search->rank[frame_at(search, node)] > rank) {
+            rank = search->rank[frame_at(search, node)];
+            best = node;
+        }
+    return best;
+}
+
+/* The node of the program's own function that calls the one there, no call of itself; 0 none. */
+static uint32_t caller_node(const struct search *search, uint32_t node)
+{
+    uint32_t at = application_node(search, parent_of(search, node));
+    while (at && frame_at(search, at) == frame_at(search, node))
+        at = application_node(search, parent_of(search, at));
+    return at && search->rank[frame_at(search, at)] >= OWN_RANK ? at : 0;
+}
+
+/* The node of what is asked for; 0: not in that stack. */
+static uint32_t asked_node(const struct search *search, const struct asked *asked, uint32_t node)
+{
+    while (asked->is_base && search->build->tree.layer[node] > 1)
+        node = parent_of(search, node);
+    uint32_t at = application_node(search, node);
+    if (!asked->of || !at)
+        return at;
+    return frame_at(search, at) == asked->of ? caller_node(search, at) : 0;
+}
+
+static bool is_of(const struct search *search, const struct wp_change *change, int operand, uint32_t cell)
+{
+    const struct wp_compare_operand *from = &search->build->tree.operand[operand];
+    uint32_t node = from->node[from->cells[cell].node], category = from->cells[cell].category;
+    return search->build->tree.hop[node] == change->hop && (int)category == change->category &&
+        !wp_compare_idle_is(search->build->tree.waits[node], category, true);
+}
+
+/* What each function has of the row; the frame with most of it, 0: none has half of the difference. */
+static uint32_t find_most(struct search *search, const struct wp_change *change, const struct asked *asked)
+{
+    const struct wp_compare_tree *tree = &search->build->tree;
+    bool is_apart = tree->apart && tree->apart[change->hop] >> change->category & 1; /* requests do not part it */
+    double whole = 0;
+    memset(search->by_frame, 0, (tree->frame_count + (size_t)1) * sizeof(*search->by_frame));
     for (int i = 0; i < 2; i++) {
-        const struct wp_compare_operand *operand = &build->tree.operand[i];
-        double units = build->compare->operand[i].units;
-        for (uint32_t cell = 0; cell < operand->cell_count; cell++) {
-            uint32_t node = operand->node[operand->cells[cell].node];
-            if (build->tree.hop[node] != change->hop || (int)operand->cells[cell].category != change->category)
+        const struct wp_compare_operand *from = &tree->operand[i];
+        const struct wp_operand *operand = &search->build->compare->operand[i];
+        double units = is_apart ? (double)operand->wall_ns / 1e9 : operand->units;
+        for (uint32_t cell = 0; cell < from->cell_count; cell++) {
+            if (!is_of(search, change, i, cell))
                 continue;
-            double ns = (double)operand->cells[cell].ns / units;
-            by_frame[application_frame(&build->tree, node)] += i == WP_AFTER ? ns : -ns;
+            double ns = (double)from->cells[cell].ns / units;
+            uint32_t at = asked_node(search, asked, from->node[from->cells[cell].node]);
+            search->by_frame[at ? frame_at(search, at) : 0] += i == WP_AFTER ? ns : -ns;
+            whole += i == WP_AFTER ? ns : -ns;
         }
     }
-}
-
-/* "shop.c:12": the function's line with most time of that category on the newer side; NULL: no line is known. */
-static const char *line_of(const struct wp_compare_build *build, const char *function, int category)
-{
-    const struct wp_source_lines *lines = &build->facts[WP_AFTER]->source;
-    const struct wp_source_site *most = NULL;
-    for (uint32_t i = 0; i < lines->site_count; i++) {
-        const struct wp_source_site *site = &lines->sites[i];
-        if (site->file < lines->file_count && site->line && site->categories[category] &&
-            !strcmp(site->function, function) && (!most || site->categories[category] > most->categories[category]))
-            most = site;
-    }
-    if (!most)
-        return NULL;
-    return wp_pool_printf(&build->compare->pool, "%s:%u",
-        wp_pool_clip(&build->compare->pool, wp_source_base(lines->files[most->file].path), PLACE_BYTES), most->line);
-}
-
-static void place_row(struct wp_compare_build *build, struct wp_change *change, const double *by_frame)
-{
-    struct wp_pool *pool = &build->compare->pool;
-    uint32_t most = 0, count;
-    for (uint32_t i = 1; i < build->tree.frame_count; i++)
-        if (by_frame[i] > (most ? by_frame[most] : 0))
+    uint32_t most = 0;
+    for (uint32_t i = 1; i < tree->frame_count; i++)
+        if (search->by_frame[i] > (most ? search->by_frame[most] : 0))
             most = i;
-    if (!most || by_frame[most] < MOST_OF_IT * change->delta)
-        return;
+    return most && search->by_frame[most] >= MOST_OF_IT * whole ? most : 0;
+}
+
+/* The node of the newer flame with most time of the row in which the function that is asked for is `frame`; 0 none. */
+static uint32_t largest_node(
+    const struct search *search, const struct wp_change *change, const struct asked *asked, uint32_t frame)
+{
+    const struct wp_compare_operand *from = &search->build->tree.operand[WP_AFTER];
+    uint64_t most = 0;
+    uint32_t found = 0;
+    for (uint32_t cell = 0; cell < from->cell_count; cell++) {
+        if (!is_of(search, change, WP_AFTER, cell) || from->cells[cell].ns <= most)
+            continue;
+        uint32_t node = from->node[from->cells[cell].node], at = asked_node(search, asked, node);
+        while (asked->is_base && search->build->tree.layer[node] > 1)
+            node = parent_of(search, node);
+        if (!at || frame_at(search, at) != frame)
+            continue;
+        most = from->cells[cell].ns;
+        found = search->build->tree.place[WP_AFTER][node];
+    }
+    return found;
+}
+
+/* A place as findings have it, without the marks of code; NULL not known. */
+static const char *plain(struct wp_pool *pool, const struct wp_code_location *location)
+{
+    const char *text = wp_code_location_text(pool, location), *end = *text == '`' ? strchr(text + 1, '`') : NULL;
+    return end ? wp_pool_printf(pool, "%.*s%s", (int)(end - text - 1), text + 1, end + 1) : NULL;
+}
+
+/* "find_orders (shop.py:18)", and ", called from check_stock (shop.py:40)" where several call it; NULL not known. */
+static const char *place_of(struct search *search, const struct wp_change *change, bool is_base)
+{
+    struct wp_pool *pool = &search->build->compare->pool;
+    const struct wp_facts *facts = search->build->facts[WP_AFTER];
+    struct asked asked = {.is_base = is_base};
+    uint32_t most = find_most(search, change, &asked), node = most ? largest_node(search, change, &asked, most) : 0;
+    if (!node)
+        return NULL;
+    struct wp_code_location location = wp_code_location_at(facts, search->locations, node);
+    if (is_base && location.function && wp_code_location_is_entry(location.function))
+        return NULL;
+    const char *place = plain(pool, &location);
+    struct asked caller = {is_base, most};
+    uint32_t by = place && search->caller[most] == UINT32_MAX ? find_most(search, change, &caller) : 0;
+    node = by ? largest_node(search, change, &caller, by) : 0;
+    uint32_t at = node ? wp_code_location_caller(facts, search->locations, node) : 0;
+    if (!at)
+        return place;
+    location = wp_code_location_call(facts, at, search->locations[node]);
+    const char *text = plain(pool, &location);
+    return text ? wp_pool_printf(pool, "%s, called from %s", place, text) : place;
+}
+
+static void find_callers(struct search *search)
+{
+    uint32_t count;
+    wp_report_nodes(search->tree, &count);
+    for (uint32_t i = 1; i < count; i++) {
+        uint32_t frame = frame_at(search, i);
+        uint32_t at = search->rank[frame] >= OWN_RANK ? caller_node(search, i) : 0, by = at ? frame_at(search, at) : 0;
+        if (by && search->caller[frame] != by)
+            search->caller[frame] = search->caller[frame] ? UINT32_MAX : by;
+    }
+}
+
+static int init(struct search *search, struct wp_compare_build *build)
+{
+    uint32_t count;
     const struct wp_frame_info *frames = wp_report_frames(build->tree.tree, &count);
-    const char *function = wp_report_text(build->tree.tree, frames[most].name);
-    const char *line = line_of(build, function, change->category);
-    const char *name = wp_pool_clip(pool, function, PLACE_BYTES);
-    change->place = line ? wp_pool_printf(pool, "%s (%s)", name, line) : name;
+    *search = (struct search){.build = build, .tree = build->tree.tree};
+    search->rank = calloc(count + (size_t)1, sizeof(*search->rank));
+    search->by_frame = calloc(count + (size_t)1, sizeof(*search->by_frame));
+    search->caller = calloc(count + (size_t)1, sizeof(*search->caller));
+    search->locations = wp_code_locations_build(&build->compare->pool, build->facts[WP_AFTER]);
+    if (!search->rank || !search->by_frame || !search->caller || !search->locations)
+        return -ENOMEM;
+    for (uint32_t i = 1; i < count; i++)
+        search->rank[i] = (uint8_t)wp_code_location_rank(frames[i].style,
+            wp_report_text(build->tree.tree, frames[i].name), wp_report_text(build->tree.tree, frames[i].object));
+    find_callers(search);
+    return 0;
 }
 
 int wp_compare_locations(struct wp_compare_build *build)
 {
     struct wp_changes *hops = &build->compare->changes[WP_CHANGE_HOPS];
-    size_t room = build->tree.frame_count + (size_t)1;
-    double *by_frame = calloc(room, sizeof(*by_frame));
-    if (!by_frame)
-        return -ENOMEM;
-    for (size_t i = 0; i < hops->count && i < PLACES; i++) {
-        if (hops->rows[i].delta <= 0)
+    struct search search;
+    int rc = init(&search, build);
+    for (size_t i = 0; i < hops->count && i < PLACES && !rc; i++) {
+        struct wp_change *change = &hops->rows[i];
+        if (change->delta <= 0)
             continue;
-        memset(by_frame, 0, room * sizeof(*by_frame));
-        sum_frames(build, &hops->rows[i], by_frame);
-        place_row(build, &hops->rows[i], by_frame);
+        change->place = place_of(&search, change, false);
+        change->caller = strstr(change->name, " › ") ? place_of(&search, change, true) : NULL;
     }
-    free(by_frame);
-    return 0;
+    free(search.rank);
+    free(search.by_frame);
+    free(search.caller);
+    return rc;
 }

@@ -15,6 +15,7 @@
 #define LEAST_REQUESTS 100.0 /* on each side */
 #define LEAST_TOLD 0.8       /* of their time that parts say something of */
 #define LEAST_WORK 0.5       /* of what is done that is for requests */
+#define MOSTLY 0.5           /* of the time of a hop */
 #define SCHEDULER "sched:"   /* begins what says who had the CPU */
 
 /* Ports that both sides serve. */
@@ -199,7 +200,6 @@ static void find_values(const struct wp_compare_build *build, const struct ports
         double units = operands[side].units, wall = fmax(1, (double)operands[side].wall_ns);
         if (is_own_path(build, hop)) {
             hop->value[side] = hop->cells_ns[side] / units;
-            hop->variance[side] = pow(hop->value[side], 2) / fmax(1, fmin(hop->pieces[side], ports->count[side]));
             continue;
         }
         hop->value[side] = hop->in_ns[side] / units;
@@ -209,7 +209,18 @@ static void find_values(const struct wp_compare_build *build, const struct ports
         if (!is_pause(hop->category)) /* what is in no request goes by the second, in which one has its part */
             hop->value[side] += fmax(0, hop->cells_ns[side] - hop->in_ns[side]) / wall *
                 (double)operands[WP_BEFORE].wall_ns / operands[WP_BEFORE].units;
+        else
+            hop->is_apart |= hop->in_ns[side] < MOSTLY * hop->cells_ns[side];
     }
+}
+
+static int find_apart(struct wp_compare_build *build)
+{
+    build->tree.apart = calloc(wp_intern_count(build->tree.names) + (size_t)1, sizeof(*build->tree.apart));
+    for (uint32_t i = 0; i < build->requests.count && build->tree.apart; i++)
+        if (build->requests.hops[i].is_apart)
+            build->tree.apart[build->requests.hops[i].hop] |= 1u << build->requests.hops[i].category;
+    return build->tree.apart ? 0 : -ENOMEM;
 }
 
 /* Where most of what a side does is for nobody who asks, requests do not stand for it. */
@@ -256,6 +267,7 @@ int wp_compare_requests(struct wp_compare_build *build, bool *is_known)
         for (int side = 0; side < 2; side++)
             build->compare->operand[side].contention = wp_contention_of(build, side, 1);
         build->tree.is_by_request = true;
+        rc = find_apart(build);
     } else {
         wp_compare_requests_fini(build);
     }
@@ -269,8 +281,9 @@ int wp_compare_request_sums(
 {
     for (int side = 0; side < 2 && build->requests.count; side++) {
         sums->request[side] = calloc(sums->rows + (size_t)1, sizeof(*sums->request[side]));
-        sums->variance[side] = calloc(sums->rows + (size_t)1, sizeof(*sums->variance[side]));
-        if (!sums->request[side] || !sums->variance[side])
+        sums->apart[side] = calloc(sums->rows + (size_t)1, sizeof(*sums->apart[side]));
+        sums->apart_variance[side] = calloc(sums->rows + (size_t)1, sizeof(*sums->apart_variance[side]));
+        if (!sums->request[side] || !sums->apart[side] || !sums->apart_variance[side])
             return -ENOMEM;
     }
     for (uint32_t i = 0; i < build->requests.count; i++) {
@@ -278,7 +291,8 @@ int wp_compare_request_sums(
         uint32_t row = hop->node ? row_of(context, hop->node, hop->category) : UINT32_MAX;
         for (int side = 0; side < 2 && row < sums->rows; side++) {
             sums->request[side][row] += hop->value[side];
-            sums->variance[side][row] += hop->variance[side];
+            sums->apart[side][row] += hop->is_apart ? hop->value[side] : 0;
+            sums->apart_variance[side][row] += hop->is_apart ? hop->variance[side] : 0;
         }
     }
     return 0;

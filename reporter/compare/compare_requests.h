@@ -16,6 +16,7 @@ struct wp_request_hop {
     double in_pieces[2];
     double *by_latency[2];        /* in_ns by bucket of the request's latency; owned */
     double value[2], variance[2]; /* ns a request, and its own variance as requests differ */
+    bool is_apart;                /* mostly in no request: its errors are as requests differ */
 };
 
 /* Fills build->requests, build->contention and the sides' units when both serve a port with a hundred requests or more

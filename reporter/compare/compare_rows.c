@@ -204,9 +204,18 @@ void wp_compare_tree_fini(struct wp_compare_tree *tree)
     free(tree->function);
     free(tree->layer);
     free(tree->waits);
+    free(tree->apart);
     wp_intern_destroy(tree->names);
     wp_report_destroy(tree->tree);
     memset(tree, 0, sizeof(*tree));
+}
+
+/* Of parts by the request. */
+static bool is_left_out(const struct wp_compare_tree *tree, uint32_t node, uint32_t category)
+{
+    return tree->is_by_request &&
+        (wp_compare_idle_is(tree->waits[node], category, true) ||
+            (tree->apart && tree->apart[tree->hop[node]] >> category & 1));
 }
 
 static int sum_operand(
@@ -236,8 +245,7 @@ static int sum_operand(
     for (uint32_t i = 0; i < operand->sample_count; i++) {
         const struct wp_cell *cell = &operand->cells[operand->samples[i].cell];
         uint32_t at = row[operand->samples[i].cell];
-        bool is_idle = wp_compare_idle_is(tree->waits[operand->node[cell->node]], cell->category, true);
-        if (at < sums->rows && !(is_idle && tree->is_by_request))
+        if (at < sums->rows && !is_left_out(tree, operand->node[cell->node], cell->category))
             sums->parts[which][(size_t)at * operand->buckets + operand->place[i]] += (double)operand->samples[i].ns;
     }
     free(row);
@@ -264,7 +272,8 @@ void wp_row_sums_fini(struct wp_row_sums *sums)
         free(sums->idle_ns[i]);
         free(sums->parts[i]);
         free(sums->request[i]);
-        free(sums->variance[i]);
+        free(sums->apart[i]);
+        free(sums->apart_variance[i]);
     }
     *sums = (struct wp_row_sums){0};
 }

@@ -31,14 +31,17 @@ struct wp_compare_tree {
                          of the nearest node below that is there */
     struct wp_intern *names;
     uint32_t count, frame_count;
-    bool is_by_request; /* parts of rows are without what is idle */
+    bool is_by_request; /* parts of rows are without what is idle, */
+    uint32_t *apart;    /* ... and without these: by hop, bits of categories that are mostly in no request; NULL none */
 };
 
 /* Time of rows on both sides; rows by number, in no order. */
 struct wp_row_sums {
     uint64_t *ns[2], *count[2], *idle_ns[2]; /* idle: of ns (compare_idle.h) */
     double *parts[2];                        /* row * buckets + place */
-    double *request[2], *variance[2];        /* by row, ns a request and its variance; NULL: by another unit */
+    double *request[2];                      /* by row, ns a request; NULL: by another unit */
+    double *apart[2];                        /* of that: what parts are without, */
+    double *apart_variance[2];               /* ... and the variance of that */
     uint32_t rows;
 };
 

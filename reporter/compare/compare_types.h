@@ -49,6 +49,8 @@ struct wp_change {
     const char *note;    /* file of a function, NULL */
     const char *process; /* the frame of the row's process ("[cc1]"), NULL */
     const char *place;   /* the application's function where most of it is, "handle (shop.c:12)"; NULL not known */
+    const char
+        *caller; /* of a process that is waited for, the base's function that most of it is waited for in; or NULL */
     enum wp_change_kind kind;
     int category;       /* -1 none */
     uint32_t hop;       /* of hops: the chain's id while the comparison is made */

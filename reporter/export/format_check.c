@@ -125,6 +125,8 @@ static void put_change(struct wp_json *json, const struct wp_change *change)
     wp_json_text(json, "name", change->name);
     if (change->place)
         wp_json_text(json, "place", change->place);
+    if (change->caller)
+        wp_json_text(json, "waited_in", change->caller);
     if (change->note)
         wp_json_text(json, "object", change->note);
     if (change->category >= 0)

@@ -14,6 +14,18 @@ unsigned wp_code_location_rank(uint32_t style, const char *name, const char *obj
     return style == WP_STYLE_USER ? wp_code_rank(name, object) : 0;
 }
 
+bool wp_code_location_is_entry(const char *function)
+{
+    static const char *const names[] = {"main", "<main>", "<module>", "{main}", "<top (required)>"};
+    size_t size = strlen(function);
+    if (!strncmp(function, "py::<module>:", 13))
+        return true;
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+        if (!strcmp(function, names[i]))
+            return true;
+    return size > 5 && (!strcmp(function + size - 5, ".main") || !strcmp(function + size - 5, ":main"));
+}
+
 static unsigned rank_of(const struct wp_facts *facts, uint32_t node)
 {
     uint32_t count, frame = facts->flame.nodes[node].frame;

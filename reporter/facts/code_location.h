@@ -17,6 +17,8 @@ struct wp_code_location {
 /* How near to the program a function is: 0 kernel and no function, 1 libc, runtime or interpreter, 2 another library, 3
  * its own. */
 unsigned wp_code_location_rank(uint32_t style, const char *name, const char *object);
+/* Whether each program of a language begins in a function of that name, whatever it does. For any thread. */
+bool wp_code_location_is_entry(const char *function);
 /* The frame that runs at a node: its own, or what an interpreter's own function stands on, the function that it runs.
  */
 uint32_t wp_code_location_running(const struct wp_facts *facts, uint32_t node);

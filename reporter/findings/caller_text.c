@@ -58,7 +58,7 @@ static uint64_t time_of(const struct wp_cause_case *of, uint32_t place, uint32_t
 static const char *text_of(const struct wp_cause_case *of, uint32_t place, bool is_above, uint64_t ns)
 {
     uint32_t caller = wp_code_location_caller(of->facts, of->causes->locations, place);
-    if (!caller || wp_caller_is_entry(wp_facts_frame_name(of->facts, of->facts->flame.nodes[caller].frame)))
+    if (!caller || wp_code_location_is_entry(wp_facts_frame_name(of->facts, of->facts->flame.nodes[caller].frame)))
         return "";
     struct wp_code_location call = wp_code_location_call(of->facts, caller, place);
     return is_helper(of, place, &call) && time_of(of, place, caller, is_above) >= ns / 4 * 3

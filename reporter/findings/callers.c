@@ -20,15 +20,3 @@ uint32_t *wp_callers_build(struct wp_pool *pool, const struct wp_facts *facts, c
     }
     return callers;
 }
-
-bool wp_caller_is_entry(const char *function)
-{
-    static const char *const names[] = {"main", "<main>", "<module>", "{main}", "<top (required)>"};
-    size_t size = strlen(function);
-    if (!strncmp(function, "py::<module>:", 13))
-        return true;
-    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-        if (!strcmp(function, names[i]))
-            return true;
-    return size > 5 && (!strcmp(function + size - 5, ".main") || !strcmp(function + size - 5, ":main"));
-}

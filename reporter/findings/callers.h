@@ -11,7 +11,5 @@
 /* By frame of the report: the frame of the program's own function that calls it, WP_CALLERS_SEVERAL of them, 0 none; in
  * the pool, NULL when out of memory. `locations`: wp_code_locations_build, NULL when that was out of memory. */
 uint32_t *wp_callers_build(struct wp_pool *pool, const struct wp_facts *facts, const uint32_t *locations);
-/* Whether each program of a language begins in a function of that name, whatever it does. For any thread. */
-bool wp_caller_is_entry(const char *function);
 
 #endif

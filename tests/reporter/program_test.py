@@ -288,7 +288,7 @@ class Program(unittest.TestCase):
         self.assertIn("Nothing in v1.1 takes longer", run.stdout)
         run = self.check("v1.1", "v1.2-dirty")
         self.assertEqual((run.returncode, run.stderr), (2, ""))
-        self.assertIn("web › postgres waits for the disk in ReadBuffer 19 % longer", " ".join(run.stdout.split()))
+        self.assertIn("web › postgres waits for the disk in ReadBuffer, waited for in query, 19 % longer", " ".join(run.stdout.split()))
         self.assertTrue(all(len(line) <= 100 for line in run.stdout.splitlines()))
         self.assertEqual(self.check("v1.2-dirty", "v1.1", "--ignore", "remote_not_traced", "--threshold", "4").returncode, 0)
         self.assertEqual(self.check("v1.1", "v1.2-dirty", "--threshold", "30").returncode, 0)
@@ -455,7 +455,7 @@ class Program(unittest.TestCase):
         with open(out + "/v1.2-dirty/main/compare.html", encoding="utf-8") as file:
             page = file.read()
         self.assertIn("v1.2-dirty against v1.1", page)
-        self.assertIn("web › postgres waits for the disk in ReadBuffer 19 % longer", page)
+        self.assertIn("web › postgres waits for the disk in ReadBuffer, waited for in query, 19 % longer", page)
         with open(out + "/v1.2-dirty/main/index.html", encoding="utf-8") as file:
             self.assertIn("Since v1.1: web › postgres waits for the disk", file.read())
         self.assertFalse(os.path.exists(out + "/v1/main/compare.html"))  # nothing comes before it

@@ -29,6 +29,7 @@
 #define HANDLE WORKER ";checkout@/srv/shop.py"
 #define QUERY HANDLE ";find_orders@/srv/shop.py;recv@libc.so.6;sleep:recv tcp 10.0.0.2:5432"
 #define FUTEX "PyThread_acquire_lock_timed@python3.11;__new_sem_wait_slow64@libc.so.6;sleep:futex"
+#define QUEUE WORKER ";simplequeue_get@/usr/lib/python3.11/lib-dynload/_queue.cpython-311.so;" FUTEX ";path:[web]"
 
 enum part { RUN, UNSAMPLED, SLEEP, PARSE, EXECUTE, TURN, PARTS };
 
@@ -117,8 +118,8 @@ static struct wp_report *record(const struct turns *turns)
         add(report, "[web];start_thread@libc.so.6;refresh@/srv/shop.py", WP_UNDERSTOOD_FUNCTIONS, at,
             all * turns->background);
         for (unsigned i = 0; i < WORKERS; i++) /* one of them has answered */
-            add(report, WORKER ";_queue.cpython-311.so+?@_queue.cpython-311.so;" FUTEX ";path:[web]", WP_OTHER_PATH,
-                i ? at : answered, i ? all : pause);
+            add(report, i < 2 ? "[web];" FUTEX ";path:[web]" : QUEUE, WP_OTHER_PATH, i ? at : answered,
+                i ? all : pause);
         at = add(report, LOOP ";tcp:127.0.0.1:*;[load];pause@load;clock_nanosleep@libc.so.6;sleep:clock_nanosleep",
             WP_DELIBERATE_SLEEP, answered, pause);
     }
