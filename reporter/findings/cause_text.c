@@ -74,10 +74,12 @@ static const char *often_text(const struct text *t)
     bool has_role = threads->role && !(location.function && !strcmp(location.function, threads->role));
     const char *role =
         has_role ? wp_pool_printf(t->pool, " of `%s`", wp_pool_clip(t->pool, threads->role, NAME_BYTES)) : "";
-    const char *who = threads->count > 1
+    bool is_base = t->facts->is_progress && t->of->cause->process == t->of->cause->base; /* whose time it is */
+    bool is_each = t->of->cause->kind == WP_CAUSE_KIND_SLEEP || t->of->cause->kind == WP_CAUSE_KIND_TIMEOUT;
+    bool has_threads = threads->count > 1 && !is_base && !(is_each && t->of->count && t->of->count < threads->count);
+    const char *who = has_threads
         ? wp_pool_printf(t->pool, ", in %s%u threads%s", threads->is_least ? "at least " : "", threads->count, role)
         : thread_text(t);
-    bool is_each = t->of->cause->kind == WP_CAUSE_KIND_SLEEP || t->of->cause->kind == WP_CAUSE_KIND_TIMEOUT;
     if (t->of->count < 2)
         return who;
     return wp_pool_printf(t->pool, "%s, %s times%s", who, wp_human_count(t->pool, t->of->count),
