@@ -27,6 +27,8 @@ const char *wp_cause_process_text(const struct wp_cause_case *of, uint32_t node)
     const struct wp_frame_info *frames = wp_report_frames(of->facts->report, &count);
     const char *plain = wp_stack_plain_process(&of->facts->pool, wp_facts_frame_name(of->facts, frame));
     const char *process = frame < count ? wp_report_text(of->facts->report, frames[frame].object) : "";
+    if (*process && !strcmp(plain, "?"))
+        return wp_pool_printf(&of->facts->pool, "a thread of %s", wp_pool_clip(&of->facts->pool, process, 60));
     return *process
         ? wp_pool_printf(&of->facts->pool, "%s's thread %s", wp_pool_clip(&of->facts->pool, process, 60), plain)
         : plain;
