@@ -60,7 +60,7 @@ static bool is_runtime_function(const char *name)
         "time.", "reflect.", "context.", "database/sql", "crypto/", "encoding/", "golang.org/x/",
         "Builtin:", "Stub:", "Interpreter", "py::<frozen",
         "LazyCompile:node:", "Function:node:", "JS:node:", "pthread_", "__pthread_", "java.", "jdk.", "sun.",
-        "gvl_acquire",
+        "Java_java_", "Java_jdk_", "Java_sun_", "gvl_acquire",
         /* PostgreSQL's, by which it waits for all that it waits for */
         "WaitEventSetWait", "WaitLatch", "ProcSleep", "PGSemaphoreLock", "LWLockAcquire", "LockAcquireExtended"};
     const char *script = strncmp(name, "py::", 4) ? NULL : strchr(name + 4, ':');

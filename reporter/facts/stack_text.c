@@ -10,6 +10,7 @@
 #define SHOWN_INNER 10u
 #define NAME_BYTES 120u
 #define HOST_BYTES 60u
+#define FUNCTION_BYTES 60u
 
 static uint32_t depth_of(const struct wp_node *nodes, uint32_t count, uint32_t node)
 {
@@ -98,4 +99,13 @@ const char *wp_stack_plain_process(struct wp_pool *pool, const char *name)
         return wp_pool_printf(pool, "%s on %s", comm_text(pool, name + 1, (size_t)(host - name - 1)),
             wp_pool_clip(pool, host + 2, HOST_BYTES));
     return wp_pool_clip(pool, name, 40);
+}
+
+const char *wp_stack_plain_function(struct wp_pool *pool, const char *name)
+{
+    const char *end = *name == '[' ? strchr(name, ']') : NULL;
+    if (!end || end[1])
+        return wp_pool_clip(pool, name, FUNCTION_BYTES);
+    const char *file = wp_pool_printf(pool, "%.*s", (int)(end - name - 1), name + 1);
+    return wp_pool_printf(pool, "%s (no symbols)", wp_pool_clip(pool, file, FUNCTION_BYTES));
 }

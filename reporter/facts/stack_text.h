@@ -12,6 +12,8 @@ const char *wp_stack_top(const struct wp_facts *facts, uint32_t node);
 const char *wp_stack_process(const struct wp_facts *facts, uint32_t node);
 /* "cc1" of "[cc1]", "api on web-2" of "[api]@web-2", copied and clipped for a sentence. */
 const char *wp_stack_plain_process(struct wp_pool *pool, const char *name);
+/* "parse", and "gzip (no symbols)" of "[gzip]", a file whose functions are not known; the same. */
+const char *wp_stack_plain_function(struct wp_pool *pool, const char *name);
 /* "web-2" of "[api]@web-2", copied and clipped; NULL: it is not said. */
 const char *wp_stack_host(struct wp_pool *pool, const char *name);
 

@@ -8,9 +8,12 @@
 #include <string.h>
 #include <xxhash.h>
 
-#define CRUMB_PART 20u /* of the longest piece */
-#define WHOLE_PART 50u /* of the cause's time, which may lie beside the window */
-#define BREAK_NS 100u  /* times are in steps of 32 ns */
+#define CRUMB_PART 20u   /* of the longest piece */
+#define EVEN_PART 10u    /* of the mean that the longest may be longer where they are alike */
+#define WHOLE_PART 50u   /* of the cause's time, which may lie beside the window */
+#define BREAK_NS 100u    /* times are in steps of 32 ns */
+#define FEW_PIECES 64u   /* whose sleeps are looked for: of many, the longest is whole */
+#define EDGE_NS 1000000u /* by which a piece may reach beyond its sleep */
 
 static struct wp_intkey key_of(uint32_t parent, uint32_t style, const char *name)
 {
@@ -88,13 +91,72 @@ static uint32_t collect(
     return count;
 }
 
+/* What the window calls a sleep there: the innermost user function, else the system call; a string id. */
+static uint32_t label_of(const struct wp_trace *trace, uint32_t node)
+{
+    uint32_t call = 0;
+    for (; node; node = trace->nodes[node].parent) {
+        const struct wp_frame_info *info = &trace->frames[trace->nodes[node].frame];
+        if (info->style == WP_STYLE_USER)
+            return info->name;
+        if (info->style == WP_STYLE_PROCESS)
+            break;
+        call = info->style == WP_STYLE_SLEEP ? info->name : call;
+    }
+    return call;
+}
+
+/* The sleep that the piece is of, index + 1: of several the one that ends nearest to it; 0 not known. */
+static uint32_t sleep_of(const struct wp_trace *trace, const struct wp_trace_piece *piece)
+{
+    uint32_t label = label_of(trace, piece->node), best = 0;
+    uint64_t end_ns = piece->start_ns + piece->length_ns, nearest_ns = UINT64_MAX;
+    for (uint32_t i = 0; i < trace->sleep_count; i++) {
+        const struct wp_trace_sleep *sleep = &trace->sleeps[i];
+        uint64_t until_ns = sleep->start_ns + sleep->length_ns;
+        if (sleep->label != label || sleep->category != piece->category || until_ns + EDGE_NS < end_ns ||
+            sleep->start_ns > piece->start_ns + EDGE_NS)
+            continue;
+        uint64_t away_ns = until_ns > end_ns ? until_ns - end_ns : end_ns - until_ns;
+        if (away_ns >= nearest_ns)
+            continue;
+        nearest_ns = away_ns;
+        best = i + 1;
+    }
+    return best;
+}
+
+/* Few pieces: what is of one sleep is one; *longest_ns: the longest of these sleeps, part of which may be nobody's
+ * wait. The number left. */
+static uint32_t join_sleeps(
+    struct wp_trace_piece *pieces, uint32_t count, const struct wp_trace *trace, uint64_t *longest_ns)
+{
+    uint32_t sleeps[FEW_PIECES], kept = 0;
+    *longest_ns = 0;
+    for (uint32_t i = 0; count <= FEW_PIECES && i < count; i++) {
+        uint32_t sleep = sleep_of(trace, &pieces[i]), at = kept;
+        if (sleep && trace->sleeps[sleep - 1].length_ns > *longest_ns)
+            *longest_ns = trace->sleeps[sleep - 1].length_ns;
+        for (uint32_t before = 0; before < kept && sleep; before++)
+            at = sleeps[before] == sleep ? before : at;
+        if (at < kept) {
+            pieces[at].length_ns += pieces[i].length_ns;
+            continue;
+        }
+        sleeps[kept] = sleep;
+        pieces[kept++] = pieces[i];
+    }
+    return count <= FEW_PIECES ? kept : count;
+}
+
 static int by_length(const void *left, const void *right)
 {
     const struct wp_trace_piece *a = left, *b = right;
     return a->length_ns < b->length_ns ? -1 : a->length_ns > b->length_ns;
 }
 
-static struct wp_cause_pieces sum_up(struct wp_trace_piece *pieces, uint32_t count, uint64_t whole_ns)
+static struct wp_cause_pieces sum_up(
+    struct wp_trace_piece *pieces, uint32_t count, uint64_t whole_ns, uint64_t longest_sleep_ns)
 {
     uint64_t all_ns = 0, ns = 0, longest_ns;
     uint32_t whole = 0;
@@ -109,7 +171,9 @@ static struct wp_cause_pieces sum_up(struct wp_trace_piece *pieces, uint32_t cou
     if (!whole || all_ns < whole_ns - whole_ns / WHOLE_PART)
         return (struct wp_cause_pieces){0};
     return (struct wp_cause_pieces){.count = whole,
-        .longest_ns = longest_ns,
+        .longest_ns = longest_sleep_ns > longest_ns && longest_ns > ns / whole + ns / whole / EVEN_PART
+            ? longest_sleep_ns
+            : longest_ns,
         .usual_ns = pieces[count - whole + whole / 2].length_ns,
         .mean_ns = ns / whole};
 }
@@ -129,7 +193,9 @@ struct wp_cause_pieces wp_cause_pieces(const struct wp_causes *causes, struct wp
         for (uint32_t i = 0; i < flame->cell_count; i++)
             is_its[flame->cells[i].node] |= causes->cell_cause[i] == row + 1;
         is_its[0] = false;
-        sum = sum_up(pieces, collect(pieces, is_its, nodes, trace), causes->rows[row].ns);
+        uint64_t longest_ns;
+        uint32_t count = join_sleeps(pieces, collect(pieces, is_its, nodes, trace), trace, &longest_ns);
+        sum = sum_up(pieces, count, causes->rows[row].ns, longest_ns);
     }
     free(nodes);
     free(is_its);

@@ -76,10 +76,12 @@ static const char *often_text(const struct text *t)
     bool has_role = threads->role && !(location.function && !strcmp(location.function, threads->role));
     const char *role =
         has_role ? wp_pool_printf(t->pool, " of `%s`", wp_pool_clip(t->pool, threads->role, NAME_BYTES)) : "";
-    const char *who = threads->count > 1
+    bool is_base = t->facts->is_progress && t->of->cause->process == t->of->cause->base; /* whose time it is */
+    bool is_each = t->of->cause->kind == WP_CAUSE_KIND_SLEEP || t->of->cause->kind == WP_CAUSE_KIND_TIMEOUT;
+    bool has_threads = threads->count > 1 && !is_base && !(is_each && t->of->count && t->of->count < threads->count);
+    const char *who = has_threads
         ? wp_pool_printf(t->pool, ", in %s%u threads%s", threads->is_least ? "at least " : "", threads->count, role)
         : thread_text(t);
-    bool is_each = t->of->cause->kind == WP_CAUSE_KIND_SLEEP || t->of->cause->kind == WP_CAUSE_KIND_TIMEOUT;
     if (t->of->count < 2)
         return who;
     return wp_pool_printf(t->pool, "%s, %s times%s", who, wp_human_count(t->pool, t->of->count),
@@ -92,6 +94,7 @@ static const char *call_text(const struct text *t, uint32_t sleep, const char **
     const char *name = name_at(t, sleep), *call = strncmp(name, "sleep:", 6) ? name : name + 6;
     const char *blank = strchr(call, ' ');
     *what = blank ? wp_pool_clip(t->pool, blank + 1, NAME_BYTES) : "";
+    *what = !strcmp(*what, "unix") ? "a unix socket" : !strcmp(*what, "pipe") ? "a pipe" : *what;
     if (!strcmp(call, "fault swap") || !strcmp(call, "fault file")) {
         *what = "";
         return call[6] == 's' ? "pages that were swapped out" : "pages of a file that were not in memory";
@@ -133,6 +136,19 @@ static const char *starved_text(const struct text *t, uint32_t node)
         is_behind ? rival : "", is_behind ? uses : "");
 }
 
+/* Whether the system call may be for whatever, as what it waits for is not known. */
+static bool is_for_anything(const struct text *t, uint32_t sleep)
+{
+    static const char *const calls[] = {
+        "futex", "poll", "ppoll", "select", "pselect6", "epoll_wait", "epoll_pwait", "epoll_pwait2"};
+    const char *call;
+    size_t size = wp_cause_call(t->facts, sleep, &call);
+    for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++)
+        if (size == strlen(calls[i]) && !strncmp(call, calls[i], size))
+            return true;
+    return false;
+}
+
 /* "`fsync` in `audit_log` (orders.c:28)": what who ends the wait did meanwhile; "" not known. */
 static const char *doing_text(const struct text *t, const char *runs, const char *waits, const char *during)
 {
@@ -153,6 +169,8 @@ static const char *doing_text(const struct text *t, const char *runs, const char
                              : wp_pool_printf(t->pool, "; %s %s runs", runs, where);
     if (wp_cause_is_lock(t->facts, sleep, &lock) && *wp_lock_text(t->facts, sleep))
         return wp_pool_printf(t->pool, "; %s %s waits for %s", waits, where, wp_lock_text(t->facts, sleep));
+    if (!location.call && is_for_anything(t, sleep))
+        return wp_pool_printf(t->pool, "; %s %s waits (%s)", waits, where, call_text(t, sleep, &what));
     const char *call = location.call ? wp_pool_printf(t->pool, "`%s`", wp_pool_clip(t->pool, location.call, NAME_BYTES))
                                      : call_text(t, sleep, &what);
     return wp_pool_printf(t->pool, "; %s %s in %s", during, call, where);

@@ -101,5 +101,6 @@ uint32_t wp_cause_waiting_outer(
             outer = at;
     }
     uint32_t frame = outer ? nodes[causes->locations[outer]].frame : 0;
-    return outer && frame != nodes[inner].frame && !wp_caller_is_entry(wp_facts_frame_name(facts, frame)) ? outer : 0;
+    return outer && frame != nodes[inner].frame && !wp_code_location_is_entry(wp_facts_frame_name(facts, frame)) ? outer
+                                                                                                                 : 0;
 }

@@ -28,6 +28,8 @@ const char *wp_cause_process_text(const struct wp_cause_case *of, uint32_t node)
     const struct wp_frame_info *frames = wp_report_frames(of->facts->report, &count);
     const char *plain = wp_stack_plain_process(&of->facts->pool, wp_facts_frame_name(of->facts, frame));
     const char *process = frame < count ? wp_report_text(of->facts->report, frames[frame].object) : "";
+    if (*process && !strcmp(plain, "?"))
+        return wp_pool_printf(&of->facts->pool, "a thread of %s", wp_pool_clip(&of->facts->pool, process, 60));
     return *process
         ? wp_pool_printf(&of->facts->pool, "%s's thread %s", wp_pool_clip(&of->facts->pool, process, 60), plain)
         : plain;
@@ -98,7 +100,7 @@ static uint32_t waiting_for_lock(const struct wp_cause_case *of, const struct wp
     if (!waiting || ns < cause->ns / 2 || wp_cause_lock_call(of->facts, waiting) != WP_LOCK_CALL_INTERPRETER)
         return 0;
     uint32_t place = of->causes->locations[waiting], own = of->causes->locations[cause->sleep];
-    return wp_cause_is_own_function(of->facts, place) && !wp_caller_is_entry(name_at(of, place)) &&
+    return wp_cause_is_own_function(of->facts, place) && !wp_code_location_is_entry(name_at(of, place)) &&
             (!own || strcmp(name_at(of, place), name_at(of, own)) != 0)
         ? waiting
         : 0;

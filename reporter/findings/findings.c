@@ -188,9 +188,8 @@ static const char *busiest_function(struct walk *walk, const struct group *group
         if (!best || walk->function_ns[frame] > walk->function_ns[best])
             best = frame;
     }
-    return best ? wp_pool_printf(pool, "%s%s", wp_pool_clip(pool, wp_facts_frame_name(walk->facts, best), 60),
-                      called_from(walk, group, best))
-                : NULL;
+    const char *name = best ? wp_stack_plain_function(pool, wp_facts_frame_name(walk->facts, best)) : NULL;
+    return name ? wp_pool_printf(pool, "%s%s", name, called_from(walk, group, best)) : NULL;
 }
 
 static const char *base_name(struct walk *walk)
@@ -233,6 +232,9 @@ static const char *name_of(struct walk *walk, uint32_t frame, const char *base)
     const char *process = frame < count ? wp_report_text(walk->facts->report, frames[frame].object) : "";
     if (!*process)
         return plain;
+    if (!strcmp(plain, "?"))
+        return base && !strcmp(base, process) ? "one of its threads"
+                                              : wp_pool_printf(pool, "a thread of %s", wp_pool_clip(pool, process, 60));
     return base && !strcmp(base, process)
         ? wp_pool_printf(pool, "its thread %s", plain)
         : wp_pool_printf(pool, "%s's thread %s", wp_pool_clip(pool, process, 60), plain);

@@ -67,7 +67,7 @@ static uint32_t role_of(const struct wp_facts *facts, uint32_t node)
         uint32_t frame = facts->flame.nodes[node].frame;
         if (wp_facts_frame_style(facts, frame) == WP_STYLE_PROCESS)
             break;
-        if (wp_cause_is_own_function(facts, node) && !wp_caller_is_entry(wp_facts_frame_name(facts, frame)))
+        if (wp_cause_is_own_function(facts, node) && !wp_code_location_is_entry(wp_facts_frame_name(facts, frame)))
             role = frame;
     }
     return role;

@@ -2,9 +2,11 @@
 #include "reporter/findings/rival_list.h"
 
 #include "reporter/display/humanize.h"
+#include "reporter/findings/own_rival.h"
 #include "storage/report/report_read.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define NAMES 3u
 #define LEAST_SHARE 10u /* of the time: a smaller part is not told */
@@ -46,8 +48,11 @@ const char *wp_rival_list(struct wp_facts *facts, const struct wp_rival_rest *re
     for (unsigned i = 0; whole && i < NAMES && (frame = largest_frame(sums, count)) != 0; i++) {
         if (sums[frame] < whole / LEAST_SHARE)
             break;
-        text = wp_pool_printf(pool, "%s%s %s %s", text, i ? "," : ":",
-            wp_rival_name(pool, wp_facts_frame_name(facts, frame)), wp_human_duration(pool, sums[frame]));
+        const char *name = wp_rival_name(pool, wp_facts_frame_name(facts, frame));
+        const char *thread = strcmp(name, "own threads") ? NULL : wp_own_rival(facts, rest->category);
+        if (thread)
+            name = wp_pool_printf(pool, "own thread %s", wp_pool_clip(pool, thread, 40));
+        text = wp_pool_printf(pool, "%s%s %s %s", text, i ? "," : ":", name, wp_human_duration(pool, sums[frame]));
         sums[frame] = 0;
     }
     free(sums);

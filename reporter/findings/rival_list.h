@@ -10,8 +10,8 @@ struct wp_rival_rest {
     const bool *is_told;        /* by frame: told already */
 };
 
-/* ": own threads 200 ms, cc1 80.0 ms": the longest three, without what has little beside the rest. "" nobody is known.
- * In the facts' pool; out of memory sets pool.failed. */
+/* ": own thread encoder 200 ms, cc1 80.0 ms": the longest three, without what has little beside the rest. "" nobody is
+ * known. In the facts' pool; out of memory sets pool.failed. */
 const char *wp_rival_list(struct wp_facts *facts, const struct wp_rival_rest *rest);
 
 #endif

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "reporter/facts/code_location.h"
+#include "reporter/facts/stack_text.h"
 #include "reporter/load/facts_read.h"
 #include "reporter/waits/wait_graph.h"
 #include "storage/report/report.h"
@@ -192,10 +193,10 @@ static void places(void **state)
         {"void std::__invoke_impl<void, main::{lambda()#1}>", "/srv/app", 1}, {"[app]", "/srv/app", 0},
         {"<u64>::wrapping_add", "/srv/app", 1}, {"<str as core::fmt::Display>::fmt", "/srv/app", 1},
         {"<[T]>::sort_by", "/srv/app", 1}, {"<strum::Names as Iterator>::next", "/srv/app", 3},
-        {"nodeVisit", "/srv/nodetool", 3}, {"block in run", "/srv/shop/till.rb", 3},
-        {"wait", "/usr/lib/ruby/3.1.0/monitor.rb", 1}, {"tap", "<internal:kernel>", 1},
-        {"run", "/var/lib/gems/3.1.0/gems/puma-6.0.0/lib/puma/server.rb", 2}, {"Till::settle", "/srv/till.php", 3},
-        {"Till::settle", "/srv/Till.pm", 3},
+        {"Java_sun_nio_ch_EPoll_wait", "/usr/lib/jvm/lib/libnio.so", 1}, {"nodeVisit", "/srv/nodetool", 3},
+        {"block in run", "/srv/shop/till.rb", 3}, {"wait", "/usr/lib/ruby/3.1.0/monitor.rb", 1},
+        {"tap", "<internal:kernel>", 1}, {"run", "/var/lib/gems/3.1.0/gems/puma-6.0.0/lib/puma/server.rb", 2},
+        {"Till::settle", "/srv/till.php", 3}, {"Till::settle", "/srv/Till.pm", 3},
         {"List::Util::first", "/usr/lib/x86_64-linux-gnu/perl-base/List/Util.pm", 1},
         {"LWP::UserAgent::get", "/usr/share/perl5/LWP/UserAgent.pm", 2},
         {"rb_vm_exec", "/usr/lib/x86_64-linux-gnu/libruby-3.1.so.3.1.7", 1}};
@@ -222,6 +223,8 @@ static void what_an_interpreter_runs(void **state)
         wp_report_add(report, sample_node(report, stacks[i]), WP_UNDERSTOOD_FUNCTIONS, 300, 3);
         assert_int_equal(wp_facts_build(&facts, "v1", "main", report, NULL, &err), 0);
         assert_non_null(strstr(facts.findings[0].sentence, named[i]));
+        assert_string_equal(wp_stack_plain_function(&facts.pool, "[gzip]"), "gzip (no symbols)");
+        assert_string_equal(wp_stack_plain_function(&facts.pool, named[i]), named[i]);
         wp_facts_fini(&facts);
     }
 }
@@ -438,6 +441,28 @@ static void a_time_limit(void **state)
     each_time_is_told_once(&facts);
 }
 
+/* A call that may be for anything is told after the function that waits in it; a socket may have no name. */
+static void calls_that_say_little(void **state)
+{
+    static const struct {
+        const char *stack, *want;
+    } rows[] = {{"[app];put;pthread_mutex_lock@libc.so.6;sleep:futex cache (app);[app];fetch@app;sleep:ppoll",
+                    "for `cache` in `put`; it is held while `fetch` waits (`ppoll`)."},
+        {"[app];put;pthread_mutex_lock@libc.so.6;sleep:futex cache (app);[app];fetch@app;sleep:fsync",
+            "for `cache` in `put`; it is held during `fsync` in `fetch`."},
+        {"[app];ask;read@libc.so.6;sleep:read unix;signal:SIGTERM", "in `read` on a unix socket, in `ask`: what"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct wp_report *report = wp_report_create();
+        struct wp_facts facts;
+        add(report, rows[i].stack, WP_UNACCOUNTED, 50);
+        build(&facts, report);
+        if (!strstr(facts.findings[0].sentence, rows[i].want))
+            fail_msg("%zu: %s", i, facts.findings[0].sentence);
+        each_time_is_told_once(&facts);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_lock), cmocka_unit_test(a_ring), cmocka_unit_test(signals),
@@ -446,6 +471,7 @@ int main(void)
         cmocka_unit_test(requests_that_lie_unread), cmocka_unit_test(a_main_thread_that_waits_for_another),
         cmocka_unit_test(a_thread_between), cmocka_unit_test(programs_under_wrappers),
         cmocka_unit_test(a_pool_of_several_callers), cmocka_unit_test(a_lock_behind_a_lock),
-        cmocka_unit_test(answers_that_others_are_busy_for), cmocka_unit_test(a_time_limit)};
+        cmocka_unit_test(answers_that_others_are_busy_for), cmocka_unit_test(a_time_limit),
+        cmocka_unit_test(calls_that_say_little)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

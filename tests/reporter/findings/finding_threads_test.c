@@ -377,12 +377,98 @@ static void a_herd_is_set_going(void **state)
     }
 }
 
+/* Other sleeps cut off what is waited for of a long one: it is one, and as long as it is. */
+static void pieces_of_one_sleep(void **state)
+{
+    static const struct {
+        uint32_t lengths_ms[4];
+        struct wp_trace_sleep sleep;
+        const char *words;
+    } cases[] = {{{30, 40, 20}, {0, 0, WP_DELIBERATE_SLEEP, 0, 95 * MS}, "in `nap`."},
+        {{10, 60, 20}, {0, 0, WP_DELIBERATE_SLEEP, 5 * MS, 66 * MS}, "in `nap`, 3 times, up to 66.0 ms."},
+        {{10, 60, 20}, {0, 0, WP_TIMEOUT, 0, 95 * MS}, "in `nap`, 3 times, up to 60.0 ms."}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct wp_report *report = wp_report_create();
+        struct wp_facts facts;
+        struct wp_trace_sleep sleep = cases[i].sleep;
+        wp_report_add(report, sample_node(report, "[app];nap;sleep:clock_nanosleep"), WP_DELIBERATE_SLEEP, 90 * MS, 9);
+        struct wp_trace *trace = made_sleeps(cases[i].lengths_ms, 1);
+        sleep.label = wp_trace_string(trace, "nap");
+        assert_int_equal(wp_trace_add_sleep(trace, &sleep), 0);
+        assert_int_equal(wp_facts_build(&facts, "v1", "main", report, trace, NULL), 0);
+        if (!strstr(facts.findings[0].sentence, cases[i].words))
+            fail_msg("%zu: %s", i, facts.findings[0].sentence);
+        wp_facts_fini(&facts);
+    }
+}
+
+/* Two sleeps are of two threads at most, however many slept there. */
+static void more_threads_than_sleeps(void **state)
+{
+    (void)state;
+    for (unsigned count = 2; count < 4; count++) {
+        struct wp_report *report = wp_report_create();
+        struct wp_trace *trace = wp_trace_create();
+        struct wp_facts facts;
+        uint32_t node = sample_trace_node(trace, "[app];work@app;nap@app;sleep:clock_nanosleep");
+        for (uint32_t i = 0; i < 3; i++) {
+            assert_int_equal(wp_trace_add_path(trace, &(struct wp_trace_path){.thread = 0, .is_base = 1}), 0);
+            assert_int_equal(
+                wp_trace_add_piece(trace, &(struct wp_trace_piece){i, node, 0, 1, WP_DELIBERATE_SLEEP}), 0);
+        }
+        wp_report_add(report, sample_node(report, "[app];work@app;nap@app;sleep:clock_nanosleep"), WP_DELIBERATE_SLEEP,
+            90 * MS, count);
+        assert_int_equal(wp_facts_build(&facts, "v1", "main", report, trace, NULL), 0);
+        assert_int_equal(strstr(facts.findings[0].sentence, "in 3 threads") != NULL, count == 3);
+        wp_facts_fini(&facts);
+    }
+}
+
+/* A thread that the scheduler prefers, and one that runs beside it at times. */
+static void who_of_the_own_threads_ran(void **state)
+{
+    static const struct {
+        uint64_t second_ms;
+        const char *words;
+    } cases[] = {{30, "is lost to preemption: own thread encoder 90.0 ms."},
+        {90, "is lost to preemption: own threads 90.0 ms."}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        static const char *const stack = "[app];work@app;sched:preempted;sched:behind own threads";
+        struct wp_report *report = wp_report_create();
+        struct wp_trace *trace = wp_trace_create();
+        struct wp_facts facts;
+        uint32_t node = sample_trace_node(trace, stack);
+        static const char *const names[] = {"app", "encoder", "logger"};
+        for (uint32_t t = 0; t < 3; t++) {
+            struct wp_trace_thread thread = {
+                .comm = wp_trace_string(trace, names[t]), .pid = 7, .tid = 7 + t, .is_base = 1};
+            struct wp_trace_run run = {.thread = t, .length_ns = (t == 2 ? cases[i].second_ms : t * 95) * MS};
+            assert_int_equal(wp_trace_add_thread(trace, &thread), 0);
+            assert_int_equal(t ? wp_trace_add_run(trace, &run) : 0, 0);
+        }
+        assert_int_equal(wp_trace_add_path(trace, &(struct wp_trace_path){.thread = 0, .is_base = 1}), 0);
+        for (uint64_t at = 0; at < 3; at++) {
+            struct wp_trace_piece piece = {0, node, at * 30 * MS, 30 * MS, WP_INVOLUNTARY};
+            assert_int_equal(wp_trace_add_piece(trace, &piece), 0);
+        }
+        wp_report_add(report, sample_node(report, stack), WP_INVOLUNTARY, 90 * MS, 3);
+        assert_int_equal(wp_facts_build(&facts, "v1", "main", report, trace, NULL), 0);
+        if (!strstr(facts.findings[0].sentence, cases[i].words))
+            fail_msg("%zu: %s", i, facts.findings[0].sentence);
+        wp_facts_fini(&facts);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(threads_are_counted_in_the_window),
-        cmocka_unit_test(sleeps_are_measured_in_the_window), cmocka_unit_test(a_thread_waits_for_another),
-        cmocka_unit_test(a_lock_is_held_by_who_wakes), cmocka_unit_test(idle_threads_take_no_room),
-        cmocka_unit_test(two_threads_are_no_crowd), cmocka_unit_test(threads_may_be_stuck),
-        cmocka_unit_test(a_pool_has_threads), cmocka_unit_test(a_herd_is_set_going)};
+        cmocka_unit_test(pieces_of_one_sleep), cmocka_unit_test(more_threads_than_sleeps),
+        cmocka_unit_test(who_of_the_own_threads_ran), cmocka_unit_test(sleeps_are_measured_in_the_window),
+        cmocka_unit_test(a_thread_waits_for_another), cmocka_unit_test(a_lock_is_held_by_who_wakes),
+        cmocka_unit_test(idle_threads_take_no_room), cmocka_unit_test(two_threads_are_no_crowd),
+        cmocka_unit_test(threads_may_be_stuck), cmocka_unit_test(a_pool_has_threads),
+        cmocka_unit_test(a_herd_is_set_going)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
