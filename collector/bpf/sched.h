@@ -145,23 +145,21 @@ struct asleep {
     void *ctx; /* of the switch */
     struct stack_record *record;
     struct task_struct *task;
-    struct pt_regs *regs;
     struct thread *thread; /* NULL: nothing can be remembered of it */
     __u64 frame;           /* where ctx is */
-    __u64 timeout_ns;
 };
 
 /* Its switch, which is told for the first time in all but the record's stack. */
-static __always_inline void send_asleep(const struct asleep *a)
+static __always_inline void send_asleep(const struct asleep *a, struct pt_regs *regs)
 {
     struct stack_record *r = a->record;
     struct thread *thread = a->thread;
     struct stack_cache *cache = thread && wp_unwinds ? &thread->stack_cache : 0;
-    bool is_elsewhere = cache && a->regs && cache->key && (cache->ip != REGS_IP(a->regs) || cache->sp != a->regs->sp);
+    bool is_elsewhere = cache && regs && cache->key && (cache->ip != REGS_IP(regs) || cache->sp != regs->sp);
     __u64 key = 0;
     if (is_elsewhere) {
         key = recall(a->frame, 0);
-    } else if (cache && a->regs && is_as_remembered(a->frame, cache, a->task, a->regs)) {
+    } else if (cache && regs && is_as_remembered(a->frame, cache, a->task, regs)) {
         key = cache->key;
         r->interp = cache->interp;
         r->native = cache->native;
@@ -175,42 +173,53 @@ static __always_inline void send_asleep(const struct asleep *a)
         send_quick(&r->head);
         return;
     }
-    take_stacks(a->ctx, r, a->task, a->regs, 0);
-    __u16 kernel_ips = r->head.kernel_ips; /* the record is sent without them when the stack is known */
+    take_stacks(a->ctx, r, a->task, regs, 0);
+    r->kernel_ips = r->head.kernel_ips; /* the record is sent without them when the stack is known */
     bool is_known = send_with_stack(r, true);
-    r->head.kernel_ips = kernel_ips;
+    r->head.kernel_ips = r->kernel_ips;
     if (is_known && is_elsewhere)
         remember_elsewhere(a->frame, 0);
-    else if (is_known && cache && a->regs)
-        remember(a->frame, cache, r, a->task, a->regs);
+    else if (is_known && cache && regs)
+        remember(a->frame, cache, r, a->task, regs);
 }
 
-/* Behind its switch: of a thread of Go, where the goroutine stands whose timer ends the sleep, if one does. */
-static __always_inline void keep_timer_stack(const struct asleep *a)
+/* Whether the thread, whose switch is told, is one of Go whose sleep a goroutine's timer may end, of which it is not
+ * remembered where it stands: a walk finds that. Not static: verified once. */
+__noinline bool wants_timer_stack(__u64 frame)
 {
-    struct stack_record *r = a->record;
     __u32 zero = 0;
-    __u64 goroutine = timer_goroutine(a->timeout_ns);
-    struct walk *w = goroutine ? bpf_map_lookup_elem(&walks, &zero) : 0;
-    if (!w || !a->thread)
-        return;
-    __u64 key = recall(a->frame, goroutine);
-    if (key || !is_walk_wanted()) {
-        a->thread->timer_stack = key;
-        return;
-    }
-    w->goroutine = goroutine;
-    take_stacks(a->ctx, r, a->task, a->regs, 0);
+    struct thread *thread = bpf_task_storage_get(&threads, current_task(), 0, 0);
+    struct walk *w = bpf_map_lookup_elem(&walks, &zero);
+    if (!thread || !w)
+        return false;
+    thread->timer_stack = 0;
+    thread->frame = frame;
+    if (!wp_unwinds || !thread->timeout_ns || !(w->goroutine = timer_goroutine(thread->timeout_ns)))
+        return false;
+    thread->timer_stack = recall(frame, w->goroutine);
+    if (!thread->timer_stack && is_walk_wanted())
+        return true;
     w->goroutine = 0;
-    if (w->end != WP_UNWIND_COMPLETE)
-        return;
-    __u16 kernel_ips = r->head.kernel_ips;
-    key = r->head.stack_key;
-    if (!send_stack(r))
-        return;
-    r->head.stack_key = a->thread->timer_stack = key;
-    r->head.kernel_ips = kernel_ips;
-    remember_elsewhere(a->frame, goroutine);
+    return false;
+}
+
+/* The walk is done: its stack is in the scratch of switches. Not static, as that. */
+__noinline int keep_timer_stack(void)
+{
+    __u32 zero = 0;
+    struct thread *thread = bpf_task_storage_get(&threads, current_task(), 0, 0);
+    struct walk *w = bpf_map_lookup_elem(&walks, &zero);
+    struct stack_record *r = stack_scratch(0);
+    if (!thread || !w || !r)
+        return 0;
+    r->kernel_ips = r->head.kernel_ips;
+    if (w->end == WP_UNWIND_COMPLETE && send_stack(r)) {
+        thread->timer_stack = r->head.stack_key;
+        r->head.kernel_ips = r->kernel_ips;
+        remember_elsewhere(thread->frame, w->goroutine);
+    }
+    w->goroutine = 0;
+    return 0;
 }
 
 SEC("tp_btf/sched_switch")
@@ -257,7 +266,6 @@ int WORK_PROG(wp_switch, bool preempt, struct task_struct *prev, struct task_str
         r->head.flags |= 2; /* WP_SWITCH_DELIBERATE */
     if (r->head.c == STATE_INTERRUPTIBLE && (r->head.a = timeout_of(regs, call.number)))
         r->head.flags |= 4; /* WP_SWITCH_TIMED */
-    __u64 timeout_ns = r->head.a;
     if (!r->head.tid || r->head.c == STATE_RUNNING || r->head.c == STATE_DEAD || !is_chosen(r->head.pid)) {
         send_quick(&r->head);
         return 0;
@@ -282,18 +290,15 @@ int WORK_PROG(wp_switch, bool preempt, struct task_struct *prev, struct task_str
         if (!(r->head.flags & 4) && (r->head.a = holder_of(regs, call.number)))
             r->head.flags |= 16; /* WP_SWITCH_HELD */
     }
-    struct asleep asleep = {.ctx = ctx,
-        .record = r,
-        .task = prev,
-        .regs = regs,
-        .thread = thread,
-        .frame = number_of(&context->places[0], ctx),
-        .timeout_ns = timeout_ns};
-    send_asleep(&asleep);
-    if (thread && thread->timer_stack)
-        thread->timer_stack = 0;
-    if (wp_interps && thread && wp_unwinds && asleep.timeout_ns && is_epoll(call.number - 1))
-        keep_timer_stack(&asleep);
+    if (thread)
+        thread->timeout_ns = wp_interps && r->head.flags & 4 && is_epoll(call.number - 1) ? r->head.a : 0;
+    struct asleep asleep = {
+        .ctx = ctx, .record = r, .task = prev, .thread = thread, .frame = number_of(&context->places[0], ctx)};
+    send_asleep(&asleep, regs);
+    if (unlikely(thread && (thread->timeout_ns || thread->timer_stack)) && wants_timer_stack(asleep.frame)) {
+        take_stacks(ctx, r, prev, regs, 0);
+        keep_timer_stack();
+    }
     return 0;
 }
 

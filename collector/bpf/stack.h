@@ -16,6 +16,7 @@ struct stack_record {
     /* Addresses, then frames of a language. One spare: lets the verifier see that a part fits behind the one before. */
     __u64 ips[MAX_IPS + WP_INTERP_DEPTH + 1];
     __u32 interp_frames;
+    __u16 kernel_ips;     /* those of the head, when that is sent without */
     __u64 native, interp; /* hashes: of the addresses, of the frames; see stack_cache.h */
 };
 
@@ -142,15 +143,30 @@ static __always_inline bool send_with_stack(struct stack_record *r, bool is_quic
     return r->head.stack_key;
 }
 
-/* A stack that a later record may name, with the addresses when they are new. False: they could not be sent. */
+/* A stack of native frames that a later record may name, with the addresses when they are new. False: they could not
+ * be sent. */
 static __always_inline bool send_stack(struct stack_record *r)
 {
-    __u64 key = r->head.stack_key;
+    __u64 key = r->head.stack_key, bytes = ((__u64)r->head.kernel_ips + r->head.user_ips) * 8;
+    __u8 one = 1;
+    if (!key || !bytes || r->interp_frames)
+        return false;
+    if (bpf_map_lookup_elem(&seen, &key))
+        return true;
     r->head.kind = WP_RECORD_STACK;
     r->head.flags = 0;
     r->head.c = 0;
     r->head.a = r->head.b = r->head.d = 0;
-    return bpf_map_lookup_elem(&seen, &key) || send_with_stack(r, true);
+    r->head.tail = (__u32)bytes;
+    barrier_var(bytes); /* as in send_with_stack */
+    if (bytes > MAX_IPS * 8)
+        bytes = MAX_IPS * 8;
+    if (bpf_ringbuf_output(&ring, r, sizeof(r->head) + bytes, wake_flag())) {
+        count_drop(WP_RECORD_STACK);
+        return false;
+    }
+    bpf_map_update_elem(&seen, &key, &one, BPF_ANY);
+    return true;
 }
 
 #endif
