@@ -3,7 +3,6 @@
 
 #include "aggregator/timeline/memory_shares.h"
 #include "aggregator/timeline/slices.h"
-#include "aggregator/timeline/timeline.h"
 #include "common/array.h"
 #include "proto/dictionary.h"
 
@@ -63,17 +62,19 @@ void wp_process_ends_died(struct wp_timeline *timeline, const struct wp_thread *
     timeline->processes[who->process].ended_ns = event->time_ns;
 }
 
-/* It dies in the run that holds that time, which may be interrupted. */
-static bool is_dying(const struct wp_thread *thread, uint64_t at_ns)
+/* It dies in the run that holds that time, which may be interrupted; or has died by then. */
+static bool is_dying(const struct wp_thread *thread, uint64_t at_ns, bool or_dead)
 {
     if (!thread->is_dead || thread->slice_end == thread->first_slice)
-        return false;
+        return thread->is_dead && or_dead;
     uint64_t ordinal = thread->slice_end - 1;
     const struct wp_slice *run = wp_thread_slice(thread, ordinal);
     uint64_t died_ns = run->end_ns;
     while (run->flags & WP_SLICE_PREEMPTED && ordinal > thread->first_slice)
         run = wp_thread_slice(thread, --ordinal);
-    return at_ns >= run->in_ns && at_ns <= died_ns && died_ns - at_ns < DYING_NS;
+    if (at_ns > died_ns)
+        return or_dead;
+    return at_ns >= run->in_ns && died_ns - at_ns < DYING_NS;
 }
 
 uint32_t wp_process_ender(const struct wp_timeline *timeline, uint32_t thread, uint64_t at_ns)
@@ -82,9 +83,8 @@ uint32_t wp_process_ender(const struct wp_timeline *timeline, uint32_t thread, u
         &timeline->processes[timeline->identities[timeline->threads[thread].identity].process];
     uint32_t entry = process->ended_by;
     if (!entry || entry >= timeline->entry_room || !timeline->thread_of_entry[entry] ||
-        !is_dying(&timeline->threads[thread], at_ns))
+        !is_dying(&timeline->threads[thread], at_ns, false))
         return thread;
     uint32_t ender = timeline->thread_of_entry[entry] - 1;
-    return is_dying(&timeline->threads[ender], at_ns) || wp_thread_is_dead(&timeline->threads[ender], at_ns) ? ender
-                                                                                                             : thread;
+    return is_dying(&timeline->threads[ender], at_ns, true) ? ender : thread;
 }
