@@ -23,12 +23,13 @@ void wp_transaction_names_fini(struct wp_transaction_names *names)
 {
     wp_intern_destroy(names->texts);
     free(names->by_node);
+    free(names->ranks);
     *names = (struct wp_transaction_names){0};
 }
 
 size_t wp_transaction_names_bytes(const struct wp_transaction_names *names)
 {
-    return wp_intern_bytes(names->texts) + names->node_room * sizeof(*names->by_node);
+    return wp_intern_bytes(names->texts) + names->node_room * sizeof(*names->by_node) + names->frame_room;
 }
 
 /* "postgres on db-1" of "[postgres]@db-1". */
@@ -55,14 +56,40 @@ static uint32_t text_id(struct wp_transaction_names *names, const struct wp_buff
     return id == UINT32_MAX ? other : id;
 }
 
+/* How near to the program a function is: of a language's own, those that scripts call tell more than the C library. */
+static uint8_t find_rank(const struct wp_pathtree *tree, uint32_t frame)
+{
+    const char *name = wp_intern_text(tree->strings, tree->frames[frame].name);
+    const char *object = wp_intern_text(tree->strings, tree->frames[frame].object);
+    unsigned rank = wp_code_rank(name, object);
+    return (uint8_t)(rank > 1 ? rank + 1 : rank && wp_code_rank_of_source(object) ? 2 : rank);
+}
+
+/* The same, found once; without memory for that, each time. */
+static uint8_t rank_of(struct wp_transaction_names *names, const struct wp_pathtree *tree, uint32_t frame)
+{
+    uint32_t known = names->frame_room;
+    if (WP_ARRAY_FIT(names->ranks, names->frame_room, frame + 1))
+        return find_rank(tree, frame);
+    if (names->frame_room > known)
+        memset(names->ranks + known, UINT8_MAX, names->frame_room - known);
+    if (names->ranks[frame] == UINT8_MAX)
+        names->ranks[frame] = find_rank(tree, frame);
+    return names->ranks[frame];
+}
+
 static struct wp_transaction_name name_of(
     struct wp_transaction_names *names, const struct wp_pathtree *tree, uint32_t node)
 {
     const struct wp_path_frame *frame = &tree->frames[tree->nodes[node].frame];
     struct wp_transaction_name name = names->by_node[tree->nodes[node].parent];
     name.has_reader = false;
-    if (frame->style == WP_STYLE_USER)
-        name.function = tree->nodes[node].frame;
+    if (frame->style ==
+        WP_STYLE_USER) { /* a library's function that the program's calls says how it waits, not where */
+        uint8_t rank = rank_of(names, tree, tree->nodes[node].frame);
+        name.function = rank >= name.rank ? tree->nodes[node].frame : name.function;
+        name.rank = rank >= name.rank ? rank : name.rank;
+    }
     if (frame->style != WP_STYLE_PROCESS)
         return name;
     struct wp_buffer text = {0};
@@ -70,7 +97,7 @@ static struct wp_transaction_name name_of(
     wp_buffer_printf(&text, "%s%s", below, *below ? " › " : "");
     put_plain(&text, wp_intern_text(tree->strings, frame->name));
     name.who = text_id(names, &text, name.who);
-    name.function = 0;
+    name.function = name.rank = 0;
     wp_buffer_fini(&text);
     return name;
 }
@@ -111,7 +138,8 @@ struct layer {
     unsigned rank; /* of the function */
 };
 
-static void take_frame(struct layer *layer, const struct wp_pathtree *tree, uint32_t id)
+static void take_frame(
+    struct wp_transaction_names *names, struct layer *layer, const struct wp_pathtree *tree, uint32_t id)
 {
     const struct wp_path_frame *frame = &tree->frames[id];
     const char *name = wp_intern_text(tree->strings, frame->name);
@@ -120,7 +148,7 @@ static void take_frame(struct layer *layer, const struct wp_pathtree *tree, uint
     if (frame->style != WP_STYLE_USER)
         return;
     const char *object = wp_intern_text(tree->strings, frame->object);
-    unsigned rank = wp_code_rank(name, object);
+    unsigned rank = rank_of(names, tree, id);
     if (!strncmp(name, TASK, sizeof(TASK) - 1) && wp_code_rank_of_source(object)) {
         layer->task = layer->task ? layer->task : id;
     } else if (rank > layer->rank) {
@@ -146,7 +174,7 @@ static void name_reader(struct wp_transaction_names *names, const struct wp_path
     uint32_t first = node;
     for (uint32_t at = node; at; at = tree->nodes[at].parent) {
         if (tree->frames[tree->nodes[at].frame].style != WP_STYLE_PROCESS)
-            take_frame(&layer, tree, tree->nodes[at].frame);
+            take_frame(names, &layer, tree, tree->nodes[at].frame);
         else if (tree->nodes[at].parent)
             layer = (struct layer){0};
         first = at;

@@ -18,11 +18,13 @@ struct wp_transaction_names {
     struct wp_intern *texts; /* owned */
     struct wp_transaction_name {
         uint32_t who;           /* in texts */
-        uint32_t function;      /* frame of the innermost user function of its layer, 0 none */
+        uint32_t function;      /* frame of its layer's innermost function of the program, else user function; 0 none */
         uint32_t reader, reads; /* in texts: what wp_transaction_names_reader() says */
         bool has_reader;        /* those two are known */
+        uint8_t rank;           /* of the function */
     } * by_node;                /* owned */
-    uint32_t node_count, node_room;
+    uint8_t *ranks;             /* owned; by frame, of those that were asked for */
+    uint32_t node_count, node_room, frame_room;
 };
 
 /* Borrowed from the names or the tree until either changes. */
@@ -40,7 +42,7 @@ size_t wp_transaction_names_bytes(const struct wp_transaction_names *names);
 /* Names the nodes that the tree has got since. False: out of memory, and those may not be asked for. */
 bool wp_transaction_names_extend(struct wp_transaction_names *names, const struct wp_pathtree *tree);
 /* What is on top of a node that is named. Where a CPU was used, or wanted, is said by the process; a wait is said by
- * the function that waits. */
+ * the program's function that waits, or what waits in a library. */
 struct wp_transaction_said wp_transaction_names_top(
     const struct wp_transaction_names *names, const struct wp_pathtree *tree, uint32_t node, enum wp_category category);
 /* What the thread itself did, at the bottom of a node that is named: its process, and the innermost of its functions
