@@ -28,13 +28,13 @@ static bool find_slow(struct wp_facts *facts, const struct wp_service_fact *serv
     if (!row || service->count < LEAST_SLOW || service->slow_mean_ns <= service->usual_mean_ns ||
         row->slow_ns <= row->usual_ns)
         return false;
-    uint64_t longer = service->slow_mean_ns - service->usual_mean_ns;
+    uint64_t longer = service->slow_mean_ns - service->usual_mean_ns, more = row->slow_ns - row->usual_ns;
     *found = (struct wp_finding){.kind = "slow",
         .sentence = wp_pool_printf(pool,
             "The slowest %s of the requests on %s take %s instead of %s: for %s of the difference %s %s%s.",
             wp_human_share(pool, service->slow_count, service->count), wp_pool_clip(pool, service->name, 60),
             wp_human_duration(pool, service->slow_mean_ns), wp_human_duration(pool, service->usual_mean_ns),
-            wp_human_share(pool, row->slow_ns - row->usual_ns, longer),
+            more < longer ? wp_human_share(pool, more, longer) : "all", /* of others there may be less */
             *row->who ? wp_pool_clip(pool, row->who, 80) : "the request", wp_slow_requests_does(row),
             wp_slow_requests_where(pool, row, 60)),
         .key = wp_pool_printf(pool, "slow %s", service->name),

@@ -463,15 +463,40 @@ static void calls_that_say_little(void **state)
     }
 }
 
+/* One part is longer by more than the whole is, as others are shorter. */
+static void no_more_than_all_of_a_difference(void **state)
+{
+    struct wp_facts facts;
+    struct wp_report *report = wp_report_create();
+    bool is_found = false;
+    (void)state;
+    add(report, "[web];main@web;sleep:epoll_wait", WP_REMOTE_NOT_TRACED, 1000);
+    for (unsigned i = 0; i < 200; i++) {
+        uint64_t ns = (i % 10 ? 10 : 20) * MS, run_ns = i % 10 ? 8 * MS : 2 * MS;
+        unsigned bucket = wp_latency_bucket(ns);
+        wp_report_transaction(report, "tcp port 80", i, ns);
+        wp_report_transaction_part(
+            report, &(struct wp_transaction_part){"tcp port 80", "web", "", WP_UNDERSTOOD_FUNCTIONS, bucket, run_ns});
+        wp_report_transaction_part(report,
+            &(struct wp_transaction_part){"tcp port 80", "web", "pause", WP_DELIBERATE_SLEEP, bucket, ns - run_ns});
+    }
+    build(&facts, report);
+    for (size_t i = 0; i < facts.finding_count; i++)
+        is_found |= !strcmp(facts.findings[i].kind, "slow") &&
+            strstr(facts.findings[i].sentence, ": for all of the difference web sleeps on purpose in pause.");
+    assert_true(is_found);
+    wp_facts_fini(&facts);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_lock), cmocka_unit_test(a_ring), cmocka_unit_test(signals),
         cmocka_unit_test(processes_of_one_name_are_no_circle), cmocka_unit_test(locks_stand_between_threads),
-        cmocka_unit_test(places), cmocka_unit_test(what_an_interpreter_runs),
-        cmocka_unit_test(requests_that_lie_unread), cmocka_unit_test(a_main_thread_that_waits_for_another),
-        cmocka_unit_test(a_thread_between), cmocka_unit_test(programs_under_wrappers),
-        cmocka_unit_test(a_pool_of_several_callers), cmocka_unit_test(a_lock_behind_a_lock),
-        cmocka_unit_test(answers_that_others_are_busy_for), cmocka_unit_test(a_time_limit),
-        cmocka_unit_test(calls_that_say_little)};
+        cmocka_unit_test(places), cmocka_unit_test(no_more_than_all_of_a_difference),
+        cmocka_unit_test(what_an_interpreter_runs), cmocka_unit_test(requests_that_lie_unread),
+        cmocka_unit_test(a_main_thread_that_waits_for_another), cmocka_unit_test(a_thread_between),
+        cmocka_unit_test(programs_under_wrappers), cmocka_unit_test(a_pool_of_several_callers),
+        cmocka_unit_test(a_lock_behind_a_lock), cmocka_unit_test(answers_that_others_are_busy_for),
+        cmocka_unit_test(a_time_limit), cmocka_unit_test(calls_that_say_little)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
