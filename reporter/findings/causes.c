@@ -7,7 +7,7 @@
 #include "reporter/findings/callers.h"
 #include "reporter/findings/cause_lock.h"
 #include "reporter/findings/garbage.h"
-#include "reporter/findings/path_wait.h"
+#include "reporter/findings/path_label.h"
 #include "reporter/findings/pauses.h"
 #include "reporter/findings/wrappers.h"
 #include "storage/report/report_read.h"
@@ -351,7 +351,8 @@ static enum wp_cause_kind kind_of(const struct wp_facts *facts, const struct on_
         return WP_CAUSE_KIND_GARBAGE;
     if (at->service && (cell->category == WP_UNDERSTOOD_FUNCTIONS || cell->category == WP_RUNNING_NOT_SAMPLED))
         return WP_CAUSE_KIND_SERVICE;
-    if (at->sleep && (at->has_own || wp_path_wait_is_answer(facts, node)) && cell->category == WP_OTHER_PATH && is_path)
+    if (at->sleep && (at->has_own || wp_path_label_is_answer(facts, node)) && cell->category == WP_OTHER_PATH &&
+        is_path)
         return WP_CAUSE_KIND_PATH;
     return at->sleep && !at->is_monitor ? kind_of_category(cell->category) : WP_CAUSE_KIND_NONE;
 }

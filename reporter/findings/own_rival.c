@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/findings/own_rival.h"
 
+#include "common/array.h"
+
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,19 +47,6 @@ static uint32_t collect(
     return count;
 }
 
-static uint32_t first_from(const struct wait *waits, uint32_t count, uint64_t from_ns)
-{
-    uint32_t low = 0, high = count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (waits[middle].start_ns < from_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 const char *wp_own_rival(struct wp_facts *facts, uint32_t category)
 {
     const struct wp_trace *trace = facts->by_threads ? facts->by_threads : facts->trace;
@@ -69,7 +58,8 @@ const char *wp_own_rival(struct wp_facts *facts, uint32_t category)
         const struct wp_trace_run *run = &trace->runs[i];
         uint64_t end_ns = run->start_ns + run->length_ns;
         uint64_t from_ns = run->start_ns > longest_ns ? run->start_ns - longest_ns : 0;
-        for (uint32_t at = first_from(waits, count, from_ns);
+        uint32_t first = WP_LOWER_BOUND(at, 0u, count, waits[at].start_ns < from_ns);
+        for (uint32_t at = first;
              at < count && waits[at].start_ns < end_ns && run->thread < trace->thread_count && steps++ < STEPS; at++) {
             uint64_t low = waits[at].start_ns > run->start_ns ? waits[at].start_ns : run->start_ns;
             uint64_t high = waits[at].end_ns < end_ns ? waits[at].end_ns : end_ns;

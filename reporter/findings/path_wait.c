@@ -2,6 +2,7 @@
 #include "reporter/findings/path_wait.h"
 
 #include "reporter/findings/cause_lock.h"
+#include "reporter/findings/path_label.h"
 #include "reporter/findings/waker_trace.h"
 
 #include <stdlib.h>
@@ -72,22 +73,12 @@ bool wp_path_wait_is_busy(const struct wp_causes *causes, const struct wp_facts 
     return is_other && !wp_path_wait_is_own(causes, facts, row);
 }
 
-bool wp_path_wait_is_answer(const struct wp_facts *facts, uint32_t node)
-{
-    uint32_t below = facts->flame.nodes[node].parent;
-    if (style_at(facts, below) == WP_STYLE_WAIT && !strncmp(name_at(facts, below), "for:", 4))
-        below = facts->flame.nodes[below].parent;
-    const char *name = name_at(facts, below), *host = strchr(name, ':'), *port = strrchr(name, ':');
-    return wp_path_wait_whose(facts, node) && style_at(facts, below) == WP_STYLE_NET && host != port &&
-        host[1] != ':' && strcmp(port, ":*") != 0;
-}
-
 bool wp_path_wait_is_asked(const struct wp_causes *causes, const struct wp_facts *facts, uint32_t row)
 {
     const struct wp_cause_fact *cause = &causes->rows[row];
     const char *call;
     size_t size = wp_cause_call(facts, cause->sleep, &call);
-    if (wp_path_wait_is_answer(facts, cause->node) && !wp_path_wait_is_own(causes, facts, row))
+    if (wp_path_label_is_answer(facts, cause->node) && !wp_path_wait_is_own(causes, facts, row))
         return true;
     if (!wp_cause_is_asking(facts, cause->sleep))
         return wp_path_wait_is_own(causes, facts, row) &&

@@ -13,8 +13,6 @@ const char *wp_path_wait_for(const struct wp_causes *causes, const struct wp_fac
 bool wp_path_wait_is_own(const struct wp_causes *causes, const struct wp_facts *facts, uint32_t row);
 /* Whether that is a process which does other work: none of interest, whose threads are paths whatever they do. */
 bool wp_path_wait_is_busy(const struct wp_causes *causes, const struct wp_facts *facts, uint32_t row);
-/* Whether the label on top is of a connection's other end that was asked, and not of one that asks. */
-bool wp_path_wait_is_answer(const struct wp_facts *facts, uint32_t node);
 /* Whether it is what the program wants of somebody: a lock or an answer. Else its thread may well be idle. */
 bool wp_path_wait_is_asked(const struct wp_causes *causes, const struct wp_facts *facts, uint32_t row);
 /* What goes on meanwhile on the paths that the cause of that row waits for; a lock's too, where its stacks do not say

@@ -2,7 +2,9 @@
 #ifndef WP_REPORTER_FINDINGS_WRAPPERS_H
 #define WP_REPORTER_FINDINGS_WRAPPERS_H
 /* Programs that start another one and wait for its end: timeout, sh, make, env. */
-#include "reporter/findings/causes.h"
+#include "reporter/facts/facts.h"
+
+#include <stdbool.h>
 
 /* Whether that sleep waits for a child's end. */
 bool wp_wrapper_is_for_child(const struct wp_facts *facts, uint32_t sleep);
