@@ -33,6 +33,19 @@ struct {
     __type(value, struct wp_interp_process);
 } interp_bindings SEC(".maps");
 
+/* Where asyncio keeps the tasks that run, in a process. */
+struct running_tasks {
+    __u64 address, start_code;
+    __u32 tgid, exec_id;
+};
+
+struct {
+    __uint(type, BPF_MAP_TYPE_LRU_HASH);
+    __uint(max_entries, 1024);
+    __type(key, __u64); /* address of its mm_struct */
+    __type(value, struct running_tasks);
+} running_tasks SEC(".maps");
+
 struct interp_record {
     struct wp_record head;
     struct wp_record_interp interp;
@@ -70,6 +83,16 @@ static __always_inline bool is_bound(
         process->start_code == start_code && process->file.runtime == runtime;
 }
 
+/* In the running thread's process asyncio keeps its tasks there. Not static: what calls it has no room on its stack. */
+__noinline int bind_tasks(__u64 address)
+{
+    struct task_struct *task = current_task();
+    __u64 mm = address_of(&task->mm);
+    struct running_tasks tasks = {address, BPF_CORE_READ(task, mm, start_code), (__u32)task->tgid, task->self_exec_id};
+    bpf_map_update_elem(&running_tasks, &mm, &tasks, BPF_ANY);
+    return 0;
+}
+
 /* Code of a file was met in the running thread; base: where offset 0 of the file would be. Other threads of the process
  * see all of it or nothing. */
 static __always_inline void bind_interp(struct inode *inode, __u64 base, __u32 which)
@@ -80,6 +103,10 @@ static __always_inline void bind_interp(struct inode *inode, __u64 base, __u32 w
     if (!file)
         return;
     __u64 mm = address_of(&task->mm), start_code = BPF_CORE_READ(task, mm, start_code);
+    if (file->version == WP_INTERP_ASYNCIO) {
+        bind_tasks(base + file->runtime);
+        return;
+    }
     if (is_bound(bpf_map_lookup_elem(&interp_processes, &mm), task, start_code, base + file->runtime))
         return;
     struct wp_interp_process *process = bpf_map_lookup_elem(&interp_bindings, &which);

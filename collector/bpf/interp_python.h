@@ -92,8 +92,10 @@ static long step_python(__u32 index, void *argument)
         return 0;
     }
     bool is_coroutine = at->coroutine && byte_in(w, at->frame_owner) == PYTHON_OF_GENERATOR; /* or a generator */
-    if (w->coroutine && !is_coroutine)
-        put_task(context);
+    if (w->coroutine && !is_coroutine && !w->task_code) {
+        __u64 name = handled_name(context);
+        put_task(context, name ? name : running_name(context));
+    }
     __u64 code = FRAME_WORD(w, at->frame_code);
     if (!read_user(w->code, WP_INTERP_CODE_BYTES, code))
         return stop_walk(w, WP_INTERP_UNREADABLE);

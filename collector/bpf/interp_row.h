@@ -28,6 +28,9 @@ enum wp_interp_language_id {
 #define WP_INTERP_VERSION(language, major, minor) ((wp_u32)(language) << 16 | (wp_u32)(major) << 8 | (wp_u32)(minor))
 #define WP_INTERP_LANGUAGE(version) ((wp_u32)(version) >> 16)
 
+/* No interpreter, but asyncio's part in C: `runtime` is where it has the dictionary of the tasks that run. */
+#define WP_INTERP_ASYNCIO WP_INTERP_VERSION(WP_INTERP_PYTHON, 0, 1)
+
 /* Offsets in the structs of one version of CPython, in bytes. A multiple of what is read there. */
 struct wp_interp_offsets {
     wp_u16 interpreters; /* in the runtime: the first interpreter */

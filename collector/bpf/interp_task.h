@@ -3,7 +3,8 @@
 #define WP_COLLECTOR_BPF_INTERP_TASK_H
 /*
  * asyncio: the task that a coroutine belongs to. An event loop runs a task's step from Handle._run, whose `self` leads
- * to the callback and that to the task. It is the coroutine's only if it says so itself: nothing is guessed.
+ * to the callback and that to the task. Of a loop without such a frame (uvloop) it is among the tasks that run, of
+ * which asyncio has one for each loop. It is the coroutine's only if it says so itself: nothing is guessed.
  */
 #include "interp_sending.h"
 
@@ -13,7 +14,12 @@ enum {
     CALLBACK_STEP = 2,       /* words in a callback: sw_task of a TaskStepMethWrapper, ... */
     CALLBACK_SELF = 3,       /* ... m_self of the method that wakes a task */
     TASK_WORDS = 24,         /* of a task are looked through */
-    TASK_FIRST = 8
+    TASK_FIRST = 8,
+    DICT_KEYS = 32, /* in a dictionary ... */
+    DICT_HEAD =
+        32, /* ... and bytes before the indices of its keys, which entries come behind, of a hash, key and value */
+    DICT_ENTRY = 24,
+    LOOPS = 128 /* entries that are looked through */
 };
 
 /* The string behind the coroutine in a task (task_coro, task_name); 0: it is no task of this coroutine. */
@@ -26,6 +32,42 @@ static __always_inline __u64 task_name_at(struct interp_walk *w, __u64 task)
         if (w->code[i] == w->coroutine)
             return w->code[i + 1];
     return 0;
+}
+
+struct task_search {
+    struct interp_walk *walk;
+    __u64 entries, name;
+};
+
+static long look_at_running(__u32 index, void *argument)
+{
+    struct task_search *s = argument;
+    __u64 task;
+    if (!s->walk || !read_user(&task, 8, s->entries + index * (__u64)DICT_ENTRY + 16))
+        return 1;
+    s->name = task_name_at(s->walk, task); /* an entry that was taken out has none */
+    return s->name != 0;
+}
+
+/* As task_name_at, of the tasks that run (Objects/dictobject.c, pycore_dict.h of CPython 3.11). */
+static __noinline __u64 running_name(struct interp_context *context)
+{
+    struct interp_walk *w = context->walk;
+    struct task_struct *task = current_task();
+    __u64 mm = address_of(&task->mm), dict, keys, head[4];
+    struct running_tasks *tasks = bpf_map_lookup_elem(&running_tasks, &mm);
+    struct task_search search = {.walk = w};
+    if (!w || !tasks || tasks->tgid != (__u32)task->tgid || tasks->exec_id != task->self_exec_id ||
+        tasks->start_code != BPF_CORE_READ(task, mm, start_code) || !read_user(&dict, 8, tasks->address) || !dict ||
+        dict & 7 || !read_user(&keys, 8, dict + DICT_KEYS) || !keys || keys & 7 || !read_user(head, sizeof(head), keys))
+        return 0;
+    /* dk_log2_size, dk_log2_index_bytes, dk_kind: DICT_KEYS_GENERAL; dk_nentries */
+    __u32 index_bits = head[1] >> 8 & 255, kind = head[1] >> 16 & 255;
+    if (kind || index_bits > 16)
+        return 0;
+    search.entries = keys + DICT_HEAD + (1ull << index_bits);
+    bpf_loop(head[3] < LOOPS ? (__u32)head[3] : LOOPS, look_at_running, &search, 0);
+    return search.name;
 }
 
 /* Each digit of eight characters becomes WP_INTERP_TASK_DIGIT: tasks that are numbered are of one kind, and a process
@@ -81,22 +123,30 @@ static __always_inline __u64 task_hash(const struct interp_walk *w)
     return h | 8; /* never 0 as the address of a code object */
 }
 
-/* The innermost task's word, between the coroutine that was met last and the frame that was read last. */
-static __noinline int put_task(struct interp_context *context)
+/* As task_name_at, of the task whose step runs from the frame that was read last. */
+static __noinline __u64 handled_name(struct interp_context *context)
 {
     struct interp_walk *w = context->walk;
     struct wp_interp_process *process = context->process;
-    if (!w || !process || !context->words || w->task_code)
-        return 0;
-    const struct wp_interp_offsets *at = &process->file.at;
-    __u64 callback, called[4], type;
-    if (!read_user(&callback, 8, FRAME_WORD(w, at->frame_self) + HANDLE_CALLBACK) ||
+    __u64 callback, called[4];
+    if (!w || !process || !read_user(&callback, 8, FRAME_WORD(w, process->file.at.frame_self) + HANDLE_CALLBACK) ||
         !read_user(called, sizeof(called), callback))
         return 0;
     __u64 name = task_name_at(w, called[CALLBACK_SELF]);
-    if (!name)
-        name = task_name_at(w, called[CALLBACK_STEP]);
-    if (!name || !read_user(w->code, WP_INTERP_CODE_BYTES, w->coroutine_code) ||
+    return name ? name : task_name_at(w, called[CALLBACK_STEP]);
+}
+
+/* The innermost task's word, between the coroutine that was met last and the frame that was read last; `name`: as
+ * task_name_at, 0: it is not known. */
+static __noinline int put_task(struct interp_context *context, __u64 name)
+{
+    struct interp_walk *w = context->walk;
+    struct wp_interp_process *process = context->process;
+    __u64 type;
+    if (!w || !process || !context->words || !name)
+        return 0;
+    const struct wp_interp_offsets *at = &process->file.at;
+    if (!read_user(w->code, WP_INTERP_CODE_BYTES, w->coroutine_code) ||
         !read_user(&type, 8, CODE_WORD(w, at->code_name) + 8))
         return 0;
     w->task_code = w->coroutine_code;

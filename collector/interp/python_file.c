@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/interp/python_file.h"
 
+#include "collector/interp/asyncio_file.h"
 #include "collector/interp/interp_image.h"
 #include "collector/interp/python_offsets.h"
 
@@ -52,7 +53,7 @@ int wp_python_file_read(
     wp_interp_image_symbols(file, &(struct wp_interp_search){names, WANTED, 1}, found);
     if (!found[RUNTIME].address || !found[CODE_TYPE].address || !found[LOOP_FUNCTION].size ||
         !wp_interp_image_shift(file, found[LOOP_FUNCTION].address, &shift))
-        return wp_error_set(err, -ENOENT, "no CPython interpreter");
+        return wp_asyncio_file_read(file, out, version, err);
     *out = (struct wp_interp_file){.version = version_of(file, found)};
     int rc = find_offsets(file, found, out, err);
     *version = out->version;

@@ -17,6 +17,8 @@ ENOUGH = 50  # sleeps to be right about
 SLEEPS = (202, 230, 270, 271)  # futex (Ruby, Node.js), clock_nanosleep; pselect6 up to CPython 3.10, ppoll (Ruby)
 
 
+FIND_UVLOOP = "import importlib.util, sys; print(sys.version if importlib.util.find_spec('uvloop') else '')"
+
 # Of Node.js as it is built for everyone: (version, digest of the package's archive).
 NODES = (("22.23.3", "00b5c43d88958dbbf45339c4d5e9a76289c7e25876fd08270b379e485e151fc5"),
          ("24.21.0", "61ecf27ad70afee991b671c28561eb497028294a67d132f9bbaac9ad73f81d3b"))
@@ -44,6 +46,8 @@ def programs(folder):
         said = version_of([path, "--version"])
         if re.match(r"Python 3\.(9|1[0-3])\.", said):
             found[said + (" of the system" if path.startswith("/usr") else "")] = [path, "-W", "ignore", f"{FOLDER}/python_fixture.py", "3"]
+    if version_of(["/usr/bin/python3", "-c", FIND_UVLOOP]).startswith("3.11."):
+        found["Python 3.11 with uvloop"] = ["env", "FIXTURE_LOOP=uvloop", "/usr/bin/python3", "-W", "ignore", f"{FOLDER}/python_fixture.py", "3"]
     if version_of(["ruby", "--version"]).startswith("ruby 3.1."):
         found["Ruby 3.1"] = ["ruby", "-W0", f"{FOLDER}/ruby_fixture.rb", "2"]
     if version_of(["php", "--version"]).startswith("PHP 8.2."):

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sleeps in every way that frames of Python come to stand on each other, and writes what each stack was: python_fixture.py COUNT
-LOG [names...]. Lines of LOG: [thread, from, to, [[function, file, line], ...]], innermost first, CLOCK_MONOTONIC ns. Python 3.9 or
+LOG. Lines of LOG: [thread, from, to, [[function, file, line], ...]], innermost first, CLOCK_MONOTONIC ns. Python 3.9 or
 newer; a new code object stands at an old one's address, too."""
-import asyncio, contextlib, ctypes, functools, gc, inspect, json, os, re, sys, threading, time
+import asyncio, contextlib, ctypes, functools, gc, importlib, inspect, json, os, re, sys, threading, time
 
 COUNT, LOG = int(sys.argv[1]), sys.argv[2]
 NAP = 0.0005
 HAS_TASKS = sys.version_info >= (3, 11)
+OTHER_LOOP = os.environ.get("FIXTURE_LOOP")  # a module
 rows, lock = [], threading.RLock()  # a collection inside it may run a __del__ that sleeps, too
 
 
@@ -20,8 +21,9 @@ def task_row():
 
 
 def is_step(frame, inner):
-    """The event loop's frame below the coroutine of a task."""
-    return HAS_TASKS and frame.f_code is asyncio.Handle._run.__code__ and inner and inner.co_flags & inspect.CO_COROUTINE
+    """The frame below the coroutine of a task: the event loop's, or, of a loop without frames, what runs that."""
+    is_loop = frame.f_code is asyncio.Handle._run.__code__ or (OTHER_LOOP and not frame.f_code.co_flags & inspect.CO_COROUTINE)
+    return HAS_TASKS and is_loop and inner and inner.co_flags & inspect.CO_COROUTINE
 
 
 def trace(frame):
@@ -225,6 +227,8 @@ def write(path):
 
 
 def main():
+    if OTHER_LOOP:
+        importlib.import_module(OTHER_LOOP).install()
     for i in range(len(WAYS) * COUNT):
         work(i)
     threads()

@@ -57,6 +57,20 @@ static void test_python(void **state)
     check_file("/usr/bin/python3.11", 0x030b, &found);
 }
 
+static void test_asyncio(void **state)
+{
+    static const char path[] = "/usr/lib/python3.11/lib-dynload/_asyncio.cpython-311-x86_64-linux-gnu.so";
+    struct wp_interp_file found;
+    uint32_t version = 0;
+    (void)state;
+    if (access(path, R_OK))
+        WP_SKIP(path);
+    assert_int_equal(read_path(path, &found, &version), 0);
+    assert_int_equal(version, WP_INTERP_ASYNCIO);
+    assert_int_equal(found.version, version);
+    assert_true(found.runtime && !found.loop);
+}
+
 static void test_ruby(void **state)
 {
     struct wp_interp_file found;
@@ -240,8 +254,8 @@ static void test_bounds(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_none), cmocka_unit_test(test_python),
-        cmocka_unit_test(test_ruby), cmocka_unit_test(test_ruby_of_other_tables), cmocka_unit_test(test_php),
-        cmocka_unit_test(test_perl), cmocka_unit_test(test_java), cmocka_unit_test(test_node),
-        cmocka_unit_test(test_versions), cmocka_unit_test(test_bounds)};
+        cmocka_unit_test(test_asyncio), cmocka_unit_test(test_ruby), cmocka_unit_test(test_ruby_of_other_tables),
+        cmocka_unit_test(test_php), cmocka_unit_test(test_perl), cmocka_unit_test(test_java),
+        cmocka_unit_test(test_node), cmocka_unit_test(test_versions), cmocka_unit_test(test_bounds)};
     return wp_exit_status(cmocka_run_group_tests(tests, NULL, NULL));
 }
