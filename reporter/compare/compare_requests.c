@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/compare/compare_requests.h"
 
+#include "common/array.h"
 #include "reporter/compare/comparable.h"
 #include "reporter/compare/compare_idle.h"
 #include "reporter/compare/contention.h"
@@ -76,15 +77,7 @@ static struct wp_request_hop *hop_of(
     uint32_t at = requests->count;
     if (wp_intmap_get(keys, key, &at))
         return &requests->hops[at];
-    if (at == requests->room) {
-        uint32_t room = at ? 2 * at : 64;
-        struct wp_request_hop *grown = realloc(requests->hops, room * sizeof(*grown));
-        if (!grown)
-            return NULL;
-        requests->hops = grown;
-        requests->room = room;
-    }
-    if (wp_intmap_put(keys, key, at))
+    if (WP_ARRAY_FIT(requests->hops, requests->room, at + 1) || wp_intmap_put(keys, key, at))
         return NULL;
     requests->hops[at] = (struct wp_request_hop){.hop = hop, .category = category};
     requests->count++;
