@@ -181,11 +181,12 @@ static void put_figures(struct wp_buffer *out, struct json_object *root, const s
             put_duration(out, look->watched_ns);
             wp_buffer_puts(out, " recorded");
         }
-        if (wall != total || strcmp(base, "threads") != 0) { /* else there is one thread, and nothing to sum */
-            wp_buffer_puts(out, ", ");
-            put_duration(out, total);
+        wp_buffer_puts(out, ", ");
+        put_duration(out, total);
+        if (wall != total || strcmp(base, "threads") != 0)
             put_base(out, base);
-        }
+        else /* there is one thread, and nothing to sum */
+            wp_buffer_puts(out, " total");
         wp_buffer_printf(out, ", %.1f %% %s\n", double_of(root, "accounted_percent"),
             dropped ? "of what was told is accounted for" : "accounted for");
     }

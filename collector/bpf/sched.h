@@ -306,7 +306,7 @@ int WORK_PROG(wp_switch, bool preempt, struct task_struct *prev, struct task_str
 static __always_inline __u64 timer_stack_of(struct task_struct *woken)
 {
     struct pt_regs *regs = user_regs(woken);
-    if (!wp_interps || !regs || !is_epoll((__u32)regs->orig_ax))
+    if (!wp_interps || !regs || !is_epoll((__u32)REGS_CALL(regs)))
         return 0;
     struct thread *thread = bpf_task_storage_get(&threads, woken, 0, 0);
     return thread ? thread->timer_stack : 0;

@@ -513,6 +513,11 @@ static __always_inline __u64 ready_of(
 
 #else
 
+static __always_inline bool is_epoll(__u32 number)
+{
+    return false;
+}
+
 static __always_inline __u64 wait_of(struct waits *w, struct task_struct *task, struct pt_regs *regs, __u32 number)
 {
     return 0;
