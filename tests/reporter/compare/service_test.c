@@ -10,6 +10,7 @@
 #include "reporter/load/facts_read.h"
 #include "storage/report/report_series.h"
 #include "storage/report/report_transactions.h"
+#include "tests/reporter/compare/made_noise.h"
 #include "tests/reporter/sample.h"
 
 #include <math.h>
@@ -55,20 +56,6 @@ struct service {
     double later_ms; /* how long the recordings after the first are; 0: as that */
     bool has_rare;
 };
-
-static double chance(uint64_t *seed) /* splitmix64 (Steele, Lea and Flood); 0 to 1 */
-{
-    uint64_t z = *seed += 0x9e3779b97f4a7c15u;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return ((double)((z ^ (z >> 31)) >> 11) + 0.5) / 9007199254740992.0;
-}
-
-static double normal(uint64_t *seed) /* Box and Muller */
-{
-    double r = sqrt(-2 * log(chance(seed)));
-    return r * cos(2 * M_PI * chance(seed));
-}
 
 static uint64_t add_rare(struct wp_report *report, uint64_t at, uint64_t *seed)
 {
