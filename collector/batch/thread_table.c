@@ -316,7 +316,10 @@ static void fill_process(struct wp_thread_table *t, struct wp_thread_entry *entr
     }
     if (entry->flags & WP_THREAD_KERNEL || !t->options.reads_proc || !entry->pid)
         return;
+    errno = 0;
     entry->exe = read_exe(t, entry->pid);
+    if (!entry->exe && (errno == ENOENT || errno == ESRCH)) /* it is gone, or a thread of the kernel */
+        return;
     read_release(t, entry->pid, &entry->release);
     char cmdline[4096];
     if (t->patterns.count && read_proc(entry->pid, "cmdline", cmdline, sizeof(cmdline)))
