@@ -8,8 +8,9 @@
  */
 #include "sched.h"
 
-#define TMPFS_MAGIC 0x01021994 /* include/uapi/linux/magic.h */
-#define O_DIRECT 040000        /* x86 */
+#define TMPFS_MAGIC 0x01021994      /* include/uapi/linux/magic.h */
+#define O_DIRECT 040000             /* x86 */
+#define FOLIO_MASKS (-(1ull << 30)) /* masks of addresses are from here on; no page's description is */
 
 /* Of the descriptor of the system call that the thread is in, when that is direct I/O; else NULL. */
 static __always_inline struct inode *inode_of_call(void)
@@ -48,6 +49,21 @@ static __always_inline struct inode *inode_of_direct(struct request *rq)
     return dio ? BPF_CORE_READ(dio, iocb, ki_filp, f_inode) : 0;
 }
 
+/* Of a page that is not the first of its folio the one that is: by that one's address, or, where the size of a page's
+ * description is a power of two, in Linux 7.2 by the bits of the page's own address that both have
+ * (include/linux/page-flags.h). */
+static __always_inline struct page *first_page(struct page *page)
+{
+    if (!bpf_core_field_exists(((struct page___info *)0)->compound_info)) {
+        __u64 head = BPF_CORE_READ(page, compound_head);
+        return head & 1 ? (struct page *)(head - 1) : page;
+    }
+    __u64 info = BPF_CORE_READ((struct page___info *)page, compound_info);
+    if (!(info & 1))
+        return page;
+    return (struct page *)(info >= FOLIO_MASKS ? (__u64)(unsigned long)page & info : info - 1);
+}
+
 /* Of the page cache that the request's first page is in; of none, and of anonymous memory (include/linux/page-flags.h):
  * NULL. */
 static __always_inline struct inode *inode_of_page(struct request *rq)
@@ -57,10 +73,7 @@ static __always_inline struct inode *inode_of_page(struct request *rq)
         return 0;
     struct bio_vec *vec = BPF_CORE_READ(bio, bi_io_vec) + BPF_CORE_READ(bio, bi_iter.bi_idx);
     struct page *page = BPF_CORE_READ(vec, bv_page);
-    __u64 head = page ? BPF_CORE_READ(page, compound_head) : 0;
-    if (head & 1)
-        page = (struct page *)(head - 1);
-    struct address_space *mapping = page ? BPF_CORE_READ(page, mapping) : 0;
+    struct address_space *mapping = page ? BPF_CORE_READ(first_page(page), mapping) : 0;
     if (!mapping || (__u64)(unsigned long)mapping & 3)
         return 0;
     struct inode *inode = BPF_CORE_READ(mapping, host);

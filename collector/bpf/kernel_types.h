@@ -3,7 +3,7 @@
 #define WP_COLLECTOR_BPF_KERNEL_TYPES_H
 /*
  * The few kernel types that the programs read, with only the members they read; CO-RE finds the real offsets on the
- * kernel that loads them, so the build needs no BTF of any kernel. Names and types as in Linux 5.19 to 6.18.
+ * kernel that loads them, so the build needs no BTF of any kernel. Names and types as in Linux 5.19 to 7.2.
  */
 #include <linux/bpf.h>
 #include <linux/types.h>
@@ -171,7 +171,7 @@ struct task_struct {
     unsigned int __state;
     int exit_state, exit_code;
     unsigned int flags;
-    int on_cpu;
+    unsigned int on_cpu; /* a byte in Linux 7.2: libbpf reads it as that, since it has no sign here */
     int prio;
     int pid, tgid;
     char comm[16];
@@ -290,6 +290,10 @@ struct dentry {
     } d_u;
 };
 
+struct dentry___unnamed { /* Linux 7.2 */
+    struct hlist_node d_alias;
+};
+
 struct address_space {
     struct inode *host;
 };
@@ -297,6 +301,10 @@ struct address_space {
 struct page {
     unsigned long compound_head;
     struct address_space *mapping;
+};
+
+struct page___info { /* Linux 7.2, instead of compound_head */
+    unsigned long compound_info;
 };
 
 struct bio_vec {

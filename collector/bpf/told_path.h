@@ -44,10 +44,13 @@ static __always_inline struct dentry *dentry_of(struct inode *inode)
 {
     struct hlist_node *node = BPF_CORE_READ(inode, i_dentry.first);
     struct dentry *none = 0;
-    if (!node || !bpf_core_field_exists(none->d_u.d_alias))
-        return 0;
-    return (struct dentry *)((__u64)(unsigned long)node -
-        __builtin_preserve_field_info(none->d_u.d_alias, BPF_FIELD_BYTE_OFFSET));
+    struct dentry___unnamed *unnamed = 0;
+    __u64 at = (__u64)(unsigned long)node;
+    if (node && bpf_core_field_exists(none->d_u.d_alias))
+        return (struct dentry *)(at - __builtin_preserve_field_info(none->d_u.d_alias, BPF_FIELD_BYTE_OFFSET));
+    if (node && bpf_core_field_exists(unnamed->d_alias))
+        return (struct dentry *)(at - __builtin_preserve_field_info(unnamed->d_alias, BPF_FIELD_BYTE_OFFSET));
+    return 0;
 }
 
 /* Of a dentry, 0: it has no path, and an inode. What is in no folder (a pipe, "[eventfd]") has the name of its kind.
