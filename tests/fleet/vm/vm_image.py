@@ -1,83 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a virtual machine boots from: Debian's kernel as packaged, and an initramfs of busybox, the kernel's modules for the
-network and programs of this machine with the libraries that they need."""
-import glob, os, re, shutil, subprocess, sys, sysconfig, tempfile
+"""What a virtual machine boots from besides its kernel: an initramfs of busybox, the kernel's modules for the network and programs of
+this machine with the libraries that they need."""
+import glob, os, re, shutil, subprocess, sys, sysconfig
 
-# Debian 12's kernel, and the newer one that it offers beside it.
-PACKAGES = ["linux-image-amd64", "linux-image-6.12-amd64"]
-# In the order of loading: what a network device, a disk, a file system and disks made of others need on a PC. A kernel may have some built in.
-MODULES = ["net/core/failover", "drivers/net/net_failover", "drivers/virtio/virtio_ring", "drivers/virtio/virtio",
-           "drivers/virtio/virtio_pci_legacy_dev", "drivers/virtio/virtio_pci_modern_dev", "drivers/virtio/virtio_pci",
-           "drivers/net/virtio_net", "drivers/block/virtio_blk", "crypto/crc32c_generic", "lib/crc16", "fs/mbcache",
-           "fs/jbd2/jbd2", "fs/ext4/ext4", "drivers/block/loop", "drivers/md/dm-mod", "drivers/md/md-mod", "drivers/md/raid1"]
+from vm_kernel import sh
+
 HERE = os.path.dirname(os.path.abspath(__file__))
-
-
-class Missing(Exception):
-    """Something that this machine does not have and that cannot be had."""
-
-
-def sh(*words, **options):
-    done = subprocess.run(words, capture_output=True, text=True, **options)
-    if done.returncode:
-        raise RuntimeError("%s: %s" % (" ".join(words), done.stderr.strip()))
-    return done.stdout
-
-
-def need(*programs):
-    for program in programs:
-        if not shutil.which(program):
-            raise Missing("no %s: deploy/packages.sh --test installs it" % program)
-
-
-def fetch(folder, package):
-    """The kernel's package, unpacked as far as it is needed; nothing is installed. Kept in `folder` for the next time."""
-    depends = sh("apt-cache", "depends", package)
-    name = re.search(r"Depends: (linux-image-\S+)", depends)
-    if not name:
-        raise Missing("no package %s in apt's lists: apt-get update" % package)
-    with tempfile.TemporaryDirectory(dir=folder) as temporary:
-        os.chmod(temporary, 0o777) # apt fetches as a user of its own
-        sh("apt-get", "download", "-qq", name.group(1), cwd=temporary)
-        package, = glob.glob(temporary + "/*.deb")
-        parts = ["--wildcards", "./boot/vmlinuz-*", "*/modules.builtin"] + ["*/kernel/%s.ko*" % module for module in MODULES]
-        with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", package], stdout=subprocess.PIPE) as tar:
-            subprocess.run(["tar", "-x", "-C", temporary, *parts], stdin=tar.stdout, stderr=subprocess.DEVNULL, check=False)
-        os.unlink(package)
-        for packed in glob.glob(temporary + "/lib/modules/**/*.ko.xz", recursive=True):
-            sh("xz", "-d", packed)
-        for part in os.listdir(temporary):
-            os.rename(temporary + "/" + part, folder + "/" + part)
-
-
-class Kernel:
-    """`folder`: where it is looked for and kept; `instead`: another one, that holds boot/ and lib/modules/."""
-
-    def __init__(self, folder, package, instead=None):
-        folder = instead or folder
-        if not self.find(folder):
-            if instead:
-                raise Missing("not all of a kernel in %s" % folder)
-            shutil.rmtree(folder, ignore_errors=True) # what another version of this file left
-            os.makedirs(folder)
-            try:
-                fetch(folder, package)
-            except (OSError, RuntimeError, ValueError) as error:
-                raise Missing("no kernel in %s and none to be had: %s" % (folder, error)) from error
-            if not self.find(folder):
-                raise Missing("the kernel's package has not all of %s" % " ".join(MODULES))
-
-    def find(self, folder):
-        kernels = sorted(glob.glob(folder + "/boot/vmlinuz-*"))
-        self.path = kernels[-1] if kernels else ""
-        self.release = os.path.basename(self.path)[len("vmlinuz-"):]
-        home = folder + "/lib/modules/%s/" % self.release
-        if not self.path or not os.path.exists(home + "modules.builtin"):
-            return False
-        with open(home + "modules.builtin") as file:
-            builtin = set(file.read().split())
-        self.modules = [home + "kernel/%s.ko" % module for module in MODULES if "kernel/%s.ko" % module not in builtin]
-        return all(map(os.path.exists, self.modules))
 
 
 class Image:

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Two virtual machines with Debian's packaged kernel, with WP_LONG one with the newer kernel that it offers (where apt has it), and this
-machine's aggregator: vm_live_test.py BIN TIER FOLDER. What the report blames is held against what the server was told to do. Ends with 77 when this machine cannot do it."""
+machine's aggregator: vm_live_test.py BIN TIER FOLDER [--newest] [TEST...]; with --newest, two with the newest kernel that there is. What the report blames is held against what the server was told to do. Ends with 77 when this machine cannot do it."""
 import concurrent.futures, contextlib, io, json, os, re, shutil, subprocess, sys, tempfile, time, unittest, urllib.request
 
 HERE_PATH = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE_PATH)
 from vm_fleet import HERE, Vm, alone_on_the_network, sh
-from vm_image import PACKAGES, Image, Kernel, Missing, need
+from vm_image import Image
+from vm_kernel import NEWEST, PACKAGES, Kernel, Missing, need
 
 BIN, TIER, FOLDER = sys.argv[1:4]
 REQUESTS, SLEEP_S = 60, 0.05
@@ -358,13 +359,13 @@ if __name__ == "__main__":
         missing("needs root")
     try:
         need("qemu-system-x86_64", "busybox", "cpio", "unshare", "ip")
-        KERNELS = [Kernel(FOLDER, PACKAGES[0], os.environ.get("WAKEPATH_VM_KERNEL"))]
+        KERNELS = [Kernel(FOLDER, PACKAGES[0], os.environ.get("WAKEPATH_VM_KERNEL"), NEWEST if "--newest" in sys.argv else None)]
     except Missing as why:
         missing(why)
-    for package in PACKAGES[1:] if LONG else (): # where apt offers them
+    for package in PACKAGES[1:] if LONG and "--newest" not in sys.argv else (): # where apt offers them
         try:
             KERNELS.append(Kernel("%s-%s" % (FOLDER, package), package))
         except Missing as why:
             print("without %s: %s" % (package, why), file=sys.stderr)
     alone_on_the_network()
-    sys.exit(main(sys.argv[4:]))
+    sys.exit(main([name for name in sys.argv[4:] if name != "--newest"]))
