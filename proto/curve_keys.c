@@ -260,10 +260,9 @@ int wp_key_files_write(const struct wp_key_files *files, const struct wp_key_pai
     char secret[PATH_MAX], public[PATH_MAX];
     if (!wp_id_valid(files->name))
         return wp_error_set(err, -EINVAL, "'%.130s' cannot name a key: use [A-Za-z0-9._+-], at most 128", files->name);
-    if (strlen(files->dir) + strlen(files->name) + 32 > sizeof(secret))
+    if (snprintf(secret, sizeof(secret), "%s/%s.key", files->dir, files->name) >= PATH_MAX ||
+        snprintf(public, sizeof(public), "%s/%s.pub", files->dir, files->name) >= PATH_MAX)
         return wp_error_set(err, -ENAMETOOLONG, "'%.100s...': name too long", files->dir);
-    snprintf(secret, sizeof(secret), "%s/%s.key", files->dir, files->name);
-    snprintf(public, sizeof(public), "%s/%s.pub", files->dir, files->name);
     if (mkdir(files->dir, 0700) && errno != EEXIST)
         return wp_error_errno(err, -errno, "cannot make the folder '%s'", files->dir);
     if (!files->may_replace && is_there(public))
