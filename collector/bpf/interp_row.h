@@ -61,6 +61,8 @@ struct wp_ruby_offsets {
     wp_u16 lines, line_count, line_index; /* insns_info */
     wp_u16 line_bytes;                    /* size of one of `lines` */
     wp_u16 text_embedded;                 /* in a string that holds its bytes itself */
+    wp_u16 state_at;                      /* where a thread has ruby_current_ec, from what `runtime` says on */
+    wp_u8 has_text_size;                  /* such a string says its size as others do, else in its flags */
 };
 
 /* In a function of PHP (zend_op_array). */

@@ -169,3 +169,16 @@ bool wp_code_part_tail(const struct wp_elf_file *file, uint64_t function, uint64
 {
     return find_part(file, &(struct wp_code_part){function, function + size}, TAIL, part);
 }
+
+unsigned wp_code_part_jumps(const struct wp_elf_file *file, const struct wp_code_part *part)
+{
+    struct code code;
+    struct wp_x86_insn insn;
+    unsigned count = 0;
+    if (part->end < part->start || !read_code(file, part->start, part->end - part->start, &code))
+        return 0;
+    size_t at = part->start - code.text.address, end = part->end - code.text.address;
+    for (; at < end && wp_x86_insn_read(&insn, code.text.bytes + at, end - at); at += insn.size)
+        count += insn.kind == WP_X86_JUMP && !insn.is_direct;
+    return count;
+}

@@ -1,0 +1,58 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""As live_languages_test.py, of the languages' releases that other releases of Debian have: live_releases_test.py FACTS_DUMP NAME CACHE_DIR
+[ROOT_CACHE]. Their packages are unpacked into folders (tests/debian_root.py), which are kept in CACHE_DIR. RELEASES in the environment:
+names of programs, of which only those are run."""
+import os, shutil, subprocess, sys, tempfile, unittest
+
+import live_languages_test as languages
+from live_facts_test import record
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import debian_root
+
+CACHE, FOLDER = sys.argv[3], os.path.dirname(os.path.abspath(__file__))
+PACKAGES = {"trixie": ["ruby3.3"]}
+# name -> (suite, command); the fixtures are in /mnt, a program's log is there, too.
+PROGRAMS = {"Ruby 3.3": ("trixie", ["ruby", "-W0", "/mnt/ruby_fixture.rb", "2"])}
+
+
+def wanted():
+    names = os.environ.get("RELEASES", "").split(",")
+    return {name: program for name, program in PROGRAMS.items() if names == [""] or name in names}
+
+
+class Releases(unittest.TestCase):
+    def roots(self):
+        """{suite: folder}; one that cannot be had is said, and its programs are left out."""
+        found = {}
+        for suite in {suite for suite, _ in wanted().values()}:
+            with self.subTest(suite):
+                try:
+                    found[suite] = debian_root.unpacked(suite, PACKAGES[suite], CACHE)
+                except debian_root.Missing as why:
+                    self.skipTest(" ".join(str(why).replace("'", "").split())) # in one line, without quotes: it is counted (tests/repeated.py)
+        return found
+
+    def test_stacks(self):
+        roots = self.roots()
+        programs = {name: program for name, program in wanted().items() if program[0] in roots}
+        with tempfile.TemporaryDirectory() as folder:
+            for name in os.listdir(FOLDER):
+                if name.split(".")[0].split("_")[-1] in ("fixture", "included", "required"):
+                    shutil.copy(f"{FOLDER}/{name}", folder)
+            def work():
+                for name, (suite, command) in programs.items():
+                    subprocess.run(debian_root.command(roots[suite], folder, [*command, f"/mnt/{name}"]), check=True)
+            _, facts = record(work)
+            sleeps = languages.sleeps_of(facts)
+            print("walks:", facts[-1], file=sys.stderr)
+            for name in programs:
+                for log, said in ((name, name), (name + ".child", name + ", its child")):
+                    if os.path.exists(f"{folder}/{log}"):
+                        with self.subTest(said):
+                            languages.Languages.compare(self, said, languages.rows_of(f"{folder}/{log}"), sleeps)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=2, warnings="ignore")
