@@ -34,7 +34,7 @@ const char *wp_lock_call_language(const char *function)
 {
     static const struct {
         const char *part, *name;
-    } rows[] = {{"take_gil", WP_LOCK_GIL}, {"gvl_acquire", WP_LOCK_GVL}, {"thread_sched_wait", WP_LOCK_GVL},
+    } rows[] = {{"take_gil", WP_LOCK_GIL}, {"gvl_acquire", WP_LOCK_GVL}, {"thread_sched_yield", WP_LOCK_GVL},
         {"thread_sched_to_running", WP_LOCK_GVL}, {"ObjectMonitor::enter", "monitor"},
         {"ObjectMonitor::Enter", "monitor"}, {"ObjectMonitor::Reenter", "monitor"}, {"rb_mutex_lock", "Mutex"},
         {"rb_mutex_synchronize", "Mutex"}, {"java.util.concurrent.locks.ReentrantLock", "ReentrantLock"},
@@ -100,8 +100,7 @@ static bool takes_turn(const char *function)
 {
     static const char *const names[] = {TOLD_TO_YIELD, "rb_thread_check_ints", "rb_thread_schedule", "rb_nogvl",
         "rb_thread_call_without_gvl", "rb_thread_call_without_gvl2", "rb_thread_call_with_gvl",
-        "rb_thread_io_blocking_region", "rb_thread_fd_select", "rb_thread_wait_fd", "rb_thread_wait_for", "rb_io_wait",
-        "start_thread"};
+        "rb_thread_io_blocking_region", "rb_thread_fd_select", "rb_thread_wait_fd", "rb_io_wait", "start_thread"};
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
         if (!strcmp(function, names[i]))
             return true;

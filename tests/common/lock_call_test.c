@@ -126,6 +126,23 @@ static void lock_of_ruby_is_known_without_symbols(void **state)
         WP_LOCK_CALL_CONDITION);
 }
 
+/* Since 3.3 one function waits for the lock and for all else that a thread sleeps for: what calls it says which. */
+static void waits_of_ruby_are_one_function(void **state)
+{
+    (void)state;
+    assert_int_equal(
+        call_of((const char *[]){"pthread_cond_wait", "rb_native_cond_wait", "thread_sched_wait_running_turn",
+            "thread_sched_to_waiting_until_wakeup", "native_sleep", "rb_queue_pop", NULL}),
+        WP_LOCK_CALL_CONDITION);
+    assert_int_equal(
+        call_of((const char *[]){"pthread_cond_wait", "rb_native_cond_wait", "?", "?", "rb_thread_wait_for", NULL}),
+        WP_LOCK_CALL_CONDITION);
+    assert_int_equal(call_of((const char *[]){"pthread_cond_wait", "rb_native_cond_wait",
+                         "thread_sched_wait_running_turn", "thread_sched_yield", NULL}),
+        WP_LOCK_CALL_LOCK);
+    assert_string_equal(wp_lock_call_taken(WP_LOCK_CALL_LOCK, "thread_sched_yield"), "GVL");
+}
+
 static void languages_have_names_for_their_locks(void **state)
 {
     (void)state;
@@ -149,6 +166,7 @@ int main(void)
         cmocka_unit_test(lock_of_python_may_be_none),
         cmocka_unit_test(condition_may_be_a_lock),
         cmocka_unit_test(lock_of_ruby_is_known_without_symbols),
+        cmocka_unit_test(waits_of_ruby_are_one_function),
         cmocka_unit_test(languages_have_names_for_their_locks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
