@@ -11,7 +11,7 @@
 #define WP_INTERP_FRAME_BYTES 128u /* of a frame; what is read of it ends before that */
 #define WP_INTERP_STATE_BYTES 192u /* of a thread's state */
 #define WP_INTERP_CODE_BYTES 144u  /* of a code object of CPython ... */
-#define WP_INTERP_BODY_BYTES 168u  /* ... and of the other languages */
+#define WP_INTERP_BODY_BYTES 184u  /* ... and of the other languages */
 
 enum wp_interp_language_id {
     WP_INTERP_PYTHON,

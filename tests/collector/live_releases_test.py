@@ -12,9 +12,16 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import debian_root
 
 CACHE, FOLDER = sys.argv[3], os.path.dirname(os.path.abspath(__file__))
-PACKAGES = {"trixie": ["ruby3.3"]}
+PACKAGES = {"trixie": ["php8.4-cli", "php8.4-fpm", "php8.4-opcache", "python3", "ruby3.3"]}
+COMPILED = ["-d", "zend_extension=opcache.so", "-d", "opcache.enable_cli=1", "-d", "opcache.jit_buffer_size=32M"]
 # name -> (suite, command); the fixtures are in /mnt, a program's log is there, too.
-PROGRAMS = {"Ruby 3.3": ("trixie", ["ruby", "-W0", "/mnt/ruby_fixture.rb", "2"])}
+PROGRAMS = {
+    "Ruby 3.3": ("trixie", ["ruby", "-W0", "/mnt/ruby_fixture.rb", "2"]),
+    "PHP 8.4": ("trixie", ["php8.4", "/mnt/php_fixture.php", "3"]),
+    "PHP 8.4, traces compiled": ("trixie", ["php8.4", *COMPILED, "-d", "opcache.jit=tracing", "/mnt/php_fixture.php", "3"]),
+    "PHP 8.4, functions compiled": ("trixie", ["php8.4", *COMPILED, "-d", "opcache.jit=function", "/mnt/php_fixture.php", "3"]),
+    "PHP 8.4 of php-fpm": ("trixie", ["python3", "/mnt/served_fixture.py", "php-fpm", "3"]),
+}
 
 
 def wanted():

@@ -240,7 +240,7 @@ static void check_ruby(const struct wp_ruby_offsets *ruby)
 
 static void test_bounds(void **state)
 {
-    const struct wp_php_offsets *php = wp_php_offsets(WP_INTERP_VERSION(WP_INTERP_PHP, 8, 2));
+    const struct wp_php_offsets *php = wp_php_offsets(WP_INTERP_VERSION(WP_INTERP_PHP, 8, 4));
     (void)state;
     check_ruby(wp_ruby_offsets(WP_INTERP_VERSION(WP_INTERP_RUBY, 3, 1)));
     check_ruby(wp_ruby_offsets(WP_INTERP_VERSION(WP_INTERP_RUBY, 3, 3)));
