@@ -12,10 +12,12 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import debian_root
 
 CACHE, FOLDER = sys.argv[3], os.path.dirname(os.path.abspath(__file__))
-PACKAGES = {"trixie": ["php8.4-cli", "php8.4-fpm", "php8.4-opcache", "python3", "ruby3.3"]}
+PACKAGES = {"sid": ["perl"], "trixie": ["perl", "php8.4-cli", "php8.4-fpm", "php8.4-opcache", "python3", "ruby3.3"]}
 COMPILED = ["-d", "zend_extension=opcache.so", "-d", "opcache.enable_cli=1", "-d", "opcache.jit_buffer_size=32M"]
 # name -> (suite, command); the fixtures are in /mnt, a program's log is there, too.
 PROGRAMS = {
+    "Perl 5.40": ("trixie", ["perl", "/mnt/perl_fixture.pl", "3"]),
+    "Perl 5.42": ("sid", ["perl", "/mnt/perl_fixture.pl", "3"]),
     "Ruby 3.3": ("trixie", ["ruby", "-W0", "/mnt/ruby_fixture.rb", "2"]),
     "PHP 8.4": ("trixie", ["php8.4", "/mnt/php_fixture.php", "3"]),
     "PHP 8.4, traces compiled": ("trixie", ["php8.4", *COMPILED, "-d", "opcache.jit=tracing", "/mnt/php_fixture.php", "3"]),
@@ -50,7 +52,8 @@ class Releases(unittest.TestCase):
                     shutil.copy(f"{FOLDER}/{name}", folder)
             def work():
                 for name, (suite, command) in programs.items():
-                    subprocess.run(debian_root.command(roots[suite], folder, [*command, f"/mnt/{name}"]), check=True)
+                    subprocess.run(debian_root.command(roots[suite], folder, [*command, f"/mnt/{name}"]), check=True,
+                                   env=dict(os.environ, PERL_BADLANG="0")) # of its locale nothing is there
             _, facts = record(work)
             sleeps = languages.sleeps_of(facts)
             print("walks:", facts[-1], file=sys.stderr)

@@ -249,6 +249,7 @@ static void test_bounds(void **state)
     assert_null(wp_ruby_offsets(0x0301));
     assert_null(wp_php_offsets(WP_INTERP_VERSION(WP_INTERP_PHP, 8, 3)));
     assert_non_null(wp_perl_offsets(WP_INTERP_VERSION(WP_INTERP_PERL, 5, 36)));
+    assert_non_null(wp_perl_offsets(WP_INTERP_VERSION(WP_INTERP_PERL, 5, 42)));
     assert_null(wp_perl_offsets(WP_INTERP_VERSION(WP_INTERP_PERL, 5, 38)));
     for (uint32_t version = 0; version < 8u << 16; version += 1u << 16)
         assert_true(wp_interp_language(version)->line || wp_interp_language(version)->put_table);
