@@ -12,12 +12,14 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import debian_root
 
 CACHE, FOLDER = sys.argv[3], os.path.dirname(os.path.abspath(__file__))
-PACKAGES = {"sid": ["perl"], "trixie": ["perl", "php8.4-cli", "php8.4-fpm", "php8.4-opcache", "python3", "ruby3.3"]}
+PACKAGES = {"sid": ["perl", "python3.14"], "trixie": ["perl", "php8.4-cli", "php8.4-fpm", "php8.4-opcache", "python3", "ruby3.3"]}
 COMPILED = ["-d", "zend_extension=opcache.so", "-d", "opcache.enable_cli=1", "-d", "opcache.jit_buffer_size=32M"]
 # name -> (suite, command); the fixtures are in /mnt, a program's log is there, too.
 PROGRAMS = {
     "Perl 5.40": ("trixie", ["perl", "/mnt/perl_fixture.pl", "3"]),
     "Perl 5.42": ("sid", ["perl", "/mnt/perl_fixture.pl", "3"]),
+    "Python 3.13 of Debian": ("trixie", ["python3.13", "-W", "ignore", "/mnt/python_fixture.py", "3"]),
+    "Python 3.14": ("sid", ["python3.14", "-W", "ignore", "/mnt/python_fixture.py", "3"]),
     "Ruby 3.3": ("trixie", ["ruby", "-W0", "/mnt/ruby_fixture.rb", "2"]),
     "PHP 8.4": ("trixie", ["php8.4", "/mnt/php_fixture.php", "3"]),
     "PHP 8.4, traces compiled": ("trixie", ["php8.4", *COMPILED, "-d", "opcache.jit=tracing", "/mnt/php_fixture.php", "3"]),
