@@ -72,6 +72,8 @@ static bool is_told(enum wp_lock_call *found, const char *function)
     return false;
 }
 
+#define LOCK_OF_PYTHON "_PySemaphore_Wait" /* since 3.13: who waits for a lock parks (Python/parking_lot.c) */
+
 /* Of a lock of Python's that is no lock of the program's: what waits with it. A semaphore is a condition, too. */
 static bool is_python_wait(enum wp_lock_call *found, const char *function)
 {
@@ -79,7 +81,9 @@ static bool is_python_wait(enum wp_lock_call *found, const char *function)
         const char *name;
         enum wp_lock_call call;
     } rows[] = {{"Condition.wait", WP_LOCK_CALL_CONDITION}, {"Thread._wait_for_tstate_lock", WP_LOCK_CALL_OTHER},
-        {"_queue_SimpleQueue_get", WP_LOCK_CALL_CONDITION}, {"_queue_SimpleQueue_get_impl", WP_LOCK_CALL_CONDITION}};
+        {"Thread.join", WP_LOCK_CALL_OTHER}, {"PyEvent_Wait", WP_LOCK_CALL_OTHER},
+        {"PyEvent_WaitTimed", WP_LOCK_CALL_OTHER}, {"_queue_SimpleQueue_get", WP_LOCK_CALL_CONDITION},
+        {"_queue_SimpleQueue_get_impl", WP_LOCK_CALL_CONDITION}};
     const char *name = !strncmp(function, "py::", 4) ? function + 4 : function;
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         size_t size = strlen(rows[i].name);
@@ -128,6 +132,10 @@ bool wp_lock_call_add(enum wp_lock_call *found, const char *function)
         return is_python_wait(found, function);
     if (*found == WP_LOCK_CALL_RUBY)
         return add_to_ruby(found, function);
+    if (!strcmp(function, LOCK_OF_PYTHON)) {
+        *found = WP_LOCK_CALL_INTERPRETER;
+        return false;
+    }
     if (*found == WP_LOCK_CALL_CONDITION && !strcmp(function, "rb_native_cond_wait")) {
         *found = WP_LOCK_CALL_RUBY;
         return false;

@@ -56,6 +56,15 @@ static void lock_of_python_may_be_none(void **state)
     assert_int_equal(call_of((const char *[]){"sem_wait", "PyThread_acquire_lock_timed", "?", "Condition.wait",
                          "Queue.get", "checkout", NULL}),
         WP_LOCK_CALL_CONDITION);
+    /* Since 3.13 they park, whether or not functions of C's library have names. */
+    assert_int_equal(
+        call_of((const char *[]){"?", "_PySemaphore_Wait", "?", "update", NULL}), WP_LOCK_CALL_INTERPRETER);
+    assert_int_equal(call_of((const char *[]){"sem_wait", "_PySemaphore_Wait", "_PyParkingLot_Park",
+                         "_PyMutex_LockTimed", "Condition.wait", NULL}),
+        WP_LOCK_CALL_CONDITION);
+    assert_int_equal(call_of((const char *[]){"?", "_PySemaphore_Wait", "_PyParkingLot_Park", "PyEvent_WaitTimed", "?",
+                         "Thread.join", NULL}),
+        WP_LOCK_CALL_OTHER);
     assert_int_equal(call_of((const char *[]){"sem_wait", "PyThread_acquire_lock_timed",
                          "py::Condition.wait:/usr/lib/python3.12/threading.py", NULL}),
         WP_LOCK_CALL_CONDITION);
