@@ -34,7 +34,7 @@ const char *wp_lock_call_language(const char *function)
 {
     static const struct {
         const char *part, *name;
-    } rows[] = {{"take_gil", WP_LOCK_GIL}, {"gvl_acquire", WP_LOCK_GVL}, {"thread_sched_wait", WP_LOCK_GVL},
+    } rows[] = {{"take_gil", WP_LOCK_GIL}, {"gvl_acquire", WP_LOCK_GVL}, {"thread_sched_yield", WP_LOCK_GVL},
         {"thread_sched_to_running", WP_LOCK_GVL}, {"ObjectMonitor::enter", "monitor"},
         {"ObjectMonitor::Enter", "monitor"}, {"ObjectMonitor::Reenter", "monitor"}, {"rb_mutex_lock", "Mutex"},
         {"rb_mutex_synchronize", "Mutex"}, {"java.util.concurrent.locks.ReentrantLock", "ReentrantLock"},
@@ -72,6 +72,8 @@ static bool is_told(enum wp_lock_call *found, const char *function)
     return false;
 }
 
+#define LOCK_OF_PYTHON "_PySemaphore_Wait" /* since 3.13: who waits for a lock parks (Python/parking_lot.c) */
+
 /* Of a lock of Python's that is no lock of the program's: what waits with it. A semaphore is a condition, too. */
 static bool is_python_wait(enum wp_lock_call *found, const char *function)
 {
@@ -79,7 +81,9 @@ static bool is_python_wait(enum wp_lock_call *found, const char *function)
         const char *name;
         enum wp_lock_call call;
     } rows[] = {{"Condition.wait", WP_LOCK_CALL_CONDITION}, {"Thread._wait_for_tstate_lock", WP_LOCK_CALL_OTHER},
-        {"_queue_SimpleQueue_get", WP_LOCK_CALL_CONDITION}, {"_queue_SimpleQueue_get_impl", WP_LOCK_CALL_CONDITION}};
+        {"Thread.join", WP_LOCK_CALL_OTHER}, {"PyEvent_Wait", WP_LOCK_CALL_OTHER},
+        {"PyEvent_WaitTimed", WP_LOCK_CALL_OTHER}, {"_queue_SimpleQueue_get", WP_LOCK_CALL_CONDITION},
+        {"_queue_SimpleQueue_get_impl", WP_LOCK_CALL_CONDITION}};
     const char *name = !strncmp(function, "py::", 4) ? function + 4 : function;
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         size_t size = strlen(rows[i].name);
@@ -100,8 +104,7 @@ static bool takes_turn(const char *function)
 {
     static const char *const names[] = {TOLD_TO_YIELD, "rb_thread_check_ints", "rb_thread_schedule", "rb_nogvl",
         "rb_thread_call_without_gvl", "rb_thread_call_without_gvl2", "rb_thread_call_with_gvl",
-        "rb_thread_io_blocking_region", "rb_thread_fd_select", "rb_thread_wait_fd", "rb_thread_wait_for", "rb_io_wait",
-        "start_thread"};
+        "rb_thread_io_blocking_region", "rb_thread_fd_select", "rb_thread_wait_fd", "rb_io_wait", "start_thread"};
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
         if (!strcmp(function, names[i]))
             return true;
@@ -129,6 +132,10 @@ bool wp_lock_call_add(enum wp_lock_call *found, const char *function)
         return is_python_wait(found, function);
     if (*found == WP_LOCK_CALL_RUBY)
         return add_to_ruby(found, function);
+    if (!strcmp(function, LOCK_OF_PYTHON)) {
+        *found = WP_LOCK_CALL_INTERPRETER;
+        return false;
+    }
     if (*found == WP_LOCK_CALL_CONDITION && !strcmp(function, "rb_native_cond_wait")) {
         *found = WP_LOCK_CALL_RUBY;
         return false;

@@ -96,7 +96,7 @@ static long step_python(__u32 index, void *argument)
         __u64 name = handled_name(context);
         put_task(context, name ? name : running_name(context));
     }
-    __u64 code = FRAME_WORD(w, at->frame_code);
+    __u64 code = PYTHON_OBJECT(FRAME_WORD(w, at->frame_code));
     if (!read_user(w->code, WP_INTERP_CODE_BYTES, code))
         return stop_walk(w, WP_INTERP_UNREADABLE);
     if (w->code[1] != process->file.code_type || code & 7)

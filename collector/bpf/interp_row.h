@@ -11,7 +11,7 @@
 #define WP_INTERP_FRAME_BYTES 128u /* of a frame; what is read of it ends before that */
 #define WP_INTERP_STATE_BYTES 192u /* of a thread's state */
 #define WP_INTERP_CODE_BYTES 144u  /* of a code object of CPython ... */
-#define WP_INTERP_BODY_BYTES 168u  /* ... and of the other languages */
+#define WP_INTERP_BODY_BYTES 184u  /* ... and of the other languages */
 
 enum wp_interp_language_id {
     WP_INTERP_PYTHON,
@@ -61,6 +61,8 @@ struct wp_ruby_offsets {
     wp_u16 lines, line_count, line_index; /* insns_info */
     wp_u16 line_bytes;                    /* size of one of `lines` */
     wp_u16 text_embedded;                 /* in a string that holds its bytes itself */
+    wp_u16 state_at;                      /* where a thread has ruby_current_ec, from what `runtime` says on */
+    wp_u8 has_text_size;                  /* such a string says its size as others do, else in its flags */
 };
 
 /* In a function of PHP (zend_op_array). */

@@ -41,7 +41,8 @@ static __always_inline bool read_ruby_state(struct interp_walk *w, const struct 
     __u64 *place = w->bytes, *at = &w->bytes[2]; /* place: number of a block, offset in it (ELF Handling For TLS) */
     return read_user(place, 16, process->file.runtime) && place[0] && place[0] < RUBY_MODULES &&
         read_user(at, 8, w->self + 8) && read_user(at, 8, *at + place[0] * RUBY_DTV_ENTRY) &&
-        read_user(at, 8, *at + place[1]) && *at && read_user(w->code, 8 * RUBY_STATE_WORDS, *at);
+        read_user(at, 8, *at + place[1] + process->file.ruby.state_at) && *at &&
+        read_user(w->code, 8 * RUBY_STATE_WORDS, *at);
 }
 
 static __always_inline enum wp_interp_end begin_ruby(struct interp_walk *w, const struct wp_interp_process *process)
@@ -129,7 +130,7 @@ static __always_inline struct interp_text read_ruby_text(
         return (struct interp_text){};
     if (flags & RUBY_USER1)
         return read_bytes(s->words[3], s->words[2], to, room);
-    return read_bytes(text + at->text_embedded, RUBY_EMBEDDED_SIZE(flags), to, room);
+    return read_bytes(text + at->text_embedded, at->has_text_size ? s->words[2] : RUBY_EMBEDDED_SIZE(flags), to, room);
 }
 
 /* What a file was given as, or that and where it is: the latter is wanted. */

@@ -22,6 +22,9 @@ enum {
     LOOPS = 128 /* entries that are looked through */
 };
 
+/* What a frame refers to: since 3.14 the lowest bits tell how (_PyStackRef). */
+#define PYTHON_OBJECT(word) ((word) & ~3ull)
+
 /* The string behind the coroutine in a task (task_coro, task_name); 0: it is no task of this coroutine. */
 static __always_inline __u64 task_name_at(struct interp_walk *w, __u64 task)
 {
@@ -129,7 +132,8 @@ static __noinline __u64 handled_name(struct interp_context *context)
     struct interp_walk *w = context->walk;
     struct wp_interp_process *process = context->process;
     __u64 callback, called[4];
-    if (!w || !process || !read_user(&callback, 8, FRAME_WORD(w, process->file.at.frame_self) + HANDLE_CALLBACK) ||
+    if (!w || !process ||
+        !read_user(&callback, 8, PYTHON_OBJECT(FRAME_WORD(w, process->file.at.frame_self)) + HANDLE_CALLBACK) ||
         !read_user(called, sizeof(called), callback))
         return 0;
     __u64 name = task_name_at(w, called[CALLBACK_SELF]);

@@ -94,8 +94,10 @@ static const struct argp_option option_table[] = {
         "(default none; the service's file names one)",
         0},
     {"interpreters", KEY_INTERPRETERS, "WHICH", 0,
-        "auto: stacks have the functions and lines of interpreted languages (CPython 3.9 to 3.13, "
-        "CRuby 3.1, PHP 8.2, Perl 5.36, HotSpot 17, Node.js 18, 20, 22 and 24); none: only those of the interpreter "
+        "auto: stacks have the functions and lines of interpreted languages (CPython 3.9 to 3.14, "
+        "CRuby 3.1 and 3.3, PHP 8.2 and 8.4, Perl 5.36, 5.40 and 5.42, HotSpot 17, Node.js 18, 20, 22 and 24); none: "
+        "only "
+        "those of the interpreter "
         "(default auto)",
         0},
     {"debuginfod", KEY_DEBUGINFOD, "URLS", 0,

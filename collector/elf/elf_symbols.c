@@ -314,11 +314,13 @@ static uint64_t address_of(const struct wp_elf_symbols *s, const char *name, uin
     return address;
 }
 
-/* A name for what waits for CRuby's lock. */
+/* Names for what waits for CRuby's lock, or, since 3.3 does not export it, for what yields it. */
 static int add_gvl(struct wp_elf_symbols *s, const struct wp_elf_file *file)
 {
-    uint32_t size = 0, stub_size;
-    uint64_t caller = address_of(s, "rb_thread_call_with_gvl", &size), address;
+    static const char yield[] = "rb_threadptr_execute_interrupts";
+    uint32_t size = 0, other_size;
+    bool is_told = address_of(s, yield, &other_size);
+    uint64_t caller = address_of(s, is_told ? "rb_thread_call_with_gvl" : "rb_thread_check_ints", &size), address;
     size_t bytes;
     GElf_Ehdr elf;
     GElf_Shdr header;
@@ -326,8 +328,10 @@ static int add_gvl(struct wp_elf_symbols *s, const struct wp_elf_file *file)
     if (!code || !code->d_buf || !gelf_getehdr(file->elf, &elf) || elf.e_machine != EM_X86_64)
         return 0;
     const struct wp_gvl_search search = {code->d_buf, code->d_size, header.sh_addr, caller, size,
-        {address_of(s, "rb_native_cond_wait", &stub_size), address_of(s, "rb_native_cond_wait@plt", &stub_size)}};
-    return wp_gvl_code_find(&search, &address, &bytes) ? add_function(s, address, bytes, UINT8_MAX, "gvl_acquire") : 0;
+        {address_of(s, "rb_native_cond_wait", &other_size), address_of(s, "rb_native_cond_wait@plt", &other_size)}};
+    bool is_found =
+        is_told ? wp_gvl_code_find(&search, &address, &bytes) : wp_gvl_code_yield(&search, &address, &bytes);
+    return is_found ? add_function(s, address, bytes, UINT8_MAX, is_told ? "gvl_acquire" : yield) : 0;
 }
 
 /* The full table is often not in the file: Debian puts it into a separate file, Fedora into a section of its own. */

@@ -2,6 +2,7 @@
 #include "collector/elf/gvl_code.h"
 
 #include "collector/elf/code_extent.h"
+#include "collector/elf/x86_insn.h"
 
 #include <string.h>
 
@@ -53,4 +54,26 @@ bool wp_gvl_code_find(const struct wp_gvl_search *search, uint64_t *address, siz
             return true;
     }
     return false;
+}
+
+bool wp_gvl_code_yield(const struct wp_gvl_search *search, uint64_t *address, size_t *size)
+{
+    uint64_t begin = search->caller - search->address, found = 0;
+    struct wp_x86_insn insn;
+    if (search->caller < search->address || begin > search->size || search->caller_size > search->size - begin ||
+        search->caller_size > CALLER_BYTES)
+        return false;
+    for (size_t at = begin, end = begin + search->caller_size;
+         at < end && wp_x86_insn_read(&insn, search->code + at, end - at);) {
+        at += insn.size;
+        uint64_t place = at + (uint64_t)insn.value;
+        bool is_left = insn.is_direct && (insn.kind == WP_X86_JUMP || insn.kind == WP_X86_CALL) &&
+            place < search->size && (place < begin || place >= end);
+        if (is_left && found && found != place)
+            return false;
+        found = is_left ? place : found;
+    }
+    *size = found ? wp_code_extent(search->code + found, search->size - found) : 0;
+    *address = search->address + found;
+    return *size;
 }

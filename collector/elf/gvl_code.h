@@ -21,5 +21,8 @@ struct wp_gvl_search {
 
 /* The function's address and size in bytes; false: there is no such function. The code is hostile. */
 bool wp_gvl_code_find(const struct wp_gvl_search *search, uint64_t *address, size_t *size);
+/* As that, of the only function of its section that the caller goes on in or calls. Since CRuby 3.3 threads wait for
+ * the lock and sleep in one function, but rb_thread_check_ints() goes on in the one in which a thread yields. */
+bool wp_gvl_code_yield(const struct wp_gvl_search *search, uint64_t *address, size_t *size);
 
 #endif

@@ -169,3 +169,40 @@ bool wp_code_part_tail(const struct wp_elf_file *file, uint64_t function, uint64
 {
     return find_part(file, &(struct wp_code_part){function, function + size}, TAIL, part);
 }
+
+bool wp_code_part_given(const struct wp_elf_file *file, uint64_t function, struct wp_code_part *part)
+{
+    struct code code;
+    struct wp_x86_insn insn;
+    struct wp_code_part range, found;
+    bool is_loaded = false;
+    if (!read_code(file, function, 0, &code) || !find_range(&code.index, &code.frames, function, &range) ||
+        range.start != function || !read_code(file, function, range.end - function, &code))
+        return false;
+    size_t at = function - code.text.address, end = range.end - code.text.address;
+    while (at < end && wp_x86_insn_read(&insn, code.text.bytes + at, end - at)) {
+        at += insn.size;
+        uint64_t next = code.text.address + at, to = next + (uint64_t)insn.value;
+        if (is_loaded && insn.is_direct && (insn.kind == WP_X86_CALL || insn.kind == WP_X86_JUMP)) {
+            if (!find_range(&code.index, &code.frames, to, &found) || found.start != to)
+                return false;
+            *part = found;
+            return true;
+        }
+        is_loaded |= insn.has_address && insn.is_relative && next + (uint64_t)insn.address == function;
+    }
+    return false;
+}
+
+unsigned wp_code_part_jumps(const struct wp_elf_file *file, const struct wp_code_part *part)
+{
+    struct code code;
+    struct wp_x86_insn insn;
+    unsigned count = 0;
+    if (part->end < part->start || !read_code(file, part->start, part->end - part->start, &code))
+        return 0;
+    size_t at = part->start - code.text.address, end = part->end - code.text.address;
+    for (; at < end && wp_x86_insn_read(&insn, code.text.bytes + at, end - at); at += insn.size)
+        count += insn.kind == WP_X86_JUMP && !insn.is_direct;
+    return count;
+}

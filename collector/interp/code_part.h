@@ -19,5 +19,9 @@ bool wp_code_part_cold(const struct wp_elf_file *file, uint64_t function, uint64
 bool wp_code_part_callee(const struct wp_elf_file *file, uint64_t function, uint64_t size, struct wp_code_part *part);
 /* The largest function that it goes on in, as its last call. False as above. */
 bool wp_code_part_tail(const struct wp_elf_file *file, uint64_t function, uint64_t size, struct wp_code_part *part);
+/* The function that another one calls, or goes on in, right after it has loaded its own address. False as above. */
+bool wp_code_part_given(const struct wp_elf_file *file, uint64_t function, struct wp_code_part *part);
+/* How many of its jumps lead to where a register or memory says; 0, too: it cannot be read. */
+unsigned wp_code_part_jumps(const struct wp_elf_file *file, const struct wp_code_part *part);
 
 #endif

@@ -102,6 +102,22 @@ bool wp_interp_image_bytes(const struct wp_elf_file *file, uint64_t address, voi
     return pread(file->fd, bytes, size, (off_t)(segment.p_offset + (address - segment.p_vaddr))) == (ssize_t)size;
 }
 
+void wp_interp_image_pointers(const struct wp_elf_file *file, uint64_t address, uint64_t *pointers, unsigned count)
+{
+    GElf_Shdr header;
+    GElf_Rela relocation;
+    Elf_Data *table = wp_elf_file_section(file, ".rela.dyn", SECTION_BYTES, &header);
+    memset(pointers, 0, count * sizeof(*pointers));
+    if (!table || header.sh_type != SHT_RELA)
+        return;
+    for (int i = 0; (uint64_t)i < header.sh_size / sizeof(Elf64_Rela) && gelf_getrela(table, i, &relocation); i++) {
+        uint64_t place = (relocation.r_offset - address) / sizeof(*pointers);
+        if (relocation.r_offset >= address && place < count && relocation.r_offset % sizeof(*pointers) == 0 &&
+            GELF_R_TYPE(relocation.r_info) == R_X86_64_RELATIVE)
+            pointers[place] = (uint64_t)relocation.r_addend;
+    }
+}
+
 bool wp_interp_image_shift(const struct wp_elf_file *file, uint64_t code, uint64_t *shift)
 {
     GElf_Phdr segment;

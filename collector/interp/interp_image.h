@@ -23,6 +23,9 @@ void wp_interp_image_symbols(
     const struct wp_elf_file *file, const struct wp_interp_search *search, struct wp_interp_symbol *found);
 /* The bytes that the file has for an address. False: not all of them. */
 bool wp_interp_image_bytes(const struct wp_elf_file *file, uint64_t address, void *bytes, size_t size);
+/* Fills in the addresses that a table at `address` of a file will have as soon as the loader has put it somewhere; 0:
+ * none. */
+void wp_interp_image_pointers(const struct wp_elf_file *file, uint64_t address, uint64_t *pointers, unsigned count);
 /* What is to be added to an address as linked to count it as struct wp_interp_file does; `code`: an address of its
  * code. False: it is in no segment. */
 bool wp_interp_image_shift(const struct wp_elf_file *file, uint64_t code, uint64_t *shift);

@@ -18,14 +18,27 @@ static uint32_t put_call(
     return word;
 }
 
+static uint8_t part_at(const struct wp_interp_stack *s, uint32_t i)
+{
+    return i < s->native_count ? s->parts[i] : WP_INTERP_NO_PART;
+}
+
+/* What the loop calls to go on is called by the loop, or, where that is no last call, by a function between both. */
+static bool is_again(const struct wp_interp_stack *s, uint32_t i)
+{
+    uint8_t outer = part_at(s, i + 1);
+    return part_at(s, i) == WP_INTERP_AGAIN &&
+        (outer == WP_INTERP_LOOP || (outer == WP_INTERP_NO_PART && part_at(s, i + 2) == WP_INTERP_LOOP));
+}
+
 /* A frame of a call of which the loop's own comes further out. */
 static bool is_inner(const struct wp_interp_stack *s, uint32_t i)
 {
-    uint8_t outer = i + 1 < s->native_count ? s->parts[i + 1] : WP_INTERP_NO_PART;
-    uint8_t outmost = i + 2 < s->native_count ? s->parts[i + 2] : WP_INTERP_NO_PART;
     if (s->parts[i] == WP_INTERP_LOOP)
-        return outer == WP_INTERP_AGAIN && outmost == WP_INTERP_LOOP;
-    return s->parts[i] && outer == WP_INTERP_LOOP;
+        return is_again(s, i + 1);
+    if (s->parts[i] == WP_INTERP_NO_PART)
+        return i && part_at(s, i + 1) == WP_INTERP_LOOP && is_again(s, i - 1);
+    return is_again(s, i) || part_at(s, i + 1) == WP_INTERP_LOOP;
 }
 
 static bool is_call(const struct wp_interp_stack *s, uint32_t i)

@@ -9,7 +9,7 @@
 #include "collector/bpf/interp_row.h"
 #include "collector/elf/elf_file.h"
 
-/* Of 5.36 with threads (words of 64 bits); NULL: not of that version. */
+/* Of 5.36, 5.40 and 5.42 with threads (words of 64 bits); NULL: not of that version. */
 const struct wp_perl_offsets *wp_perl_offsets(uint32_t version);
 /* As wp_interp_languages_read. -ENOTSUP, too: one that was built without threads, or not for x86-64. */
 int wp_perl_file_read(

@@ -17,11 +17,19 @@ static const char *const names[WANTED] = {
     [LOOP_FUNCTION] = LOOP, [GLOBALS] = "executor_globals", [COLD] = LOOP ".cold"};
 
 /* Zend/zend_compile.h. */
-static const struct wp_php_offsets php_8_2 = {.file = 152, .first_line = 160};
+static const struct wp_php_offsets php_8_2 = {.file = 152, .first_line = 160},
+                                   php_8_4 = {.file = 168, .first_line = 176};
 
 const struct wp_php_offsets *wp_php_offsets(uint32_t version)
 {
-    return version == WP_INTERP_VERSION(WP_INTERP_PHP, 8, 2) ? &php_8_2 : NULL;
+    switch (version) {
+    case WP_INTERP_VERSION(WP_INTERP_PHP, 8, 2):
+        return &php_8_2;
+    case WP_INTERP_VERSION(WP_INTERP_PHP, 8, 4):
+        return &php_8_4;
+    default:
+        return NULL;
+    }
 }
 
 /* No symbol says it, but the header that it puts into each answer does. */

@@ -9,7 +9,7 @@
 #include "collector/bpf/interp_row.h"
 #include "collector/elf/elf_file.h"
 
-/* Of 8.2 (words of 64 bits); NULL: not of that version. */
+/* Of 8.2 and 8.4 (words of 64 bits); NULL: not of that version. */
 const struct wp_php_offsets *wp_php_offsets(uint32_t version);
 /* As wp_interp_languages_read. -ENOTSUP, too: one that was built for threads (ZTS). */
 int wp_php_file_read(

@@ -8,6 +8,8 @@
 #include <errno.h>
 
 #define LOOP "_PyEval_EvalFrameDefault"
+#define LOOP_BYTES                                                                                                     \
+    16384u /* that has all instructions; they may be functions apart since 3.14 (--with-tail-call-interp) */
 
 enum { RUNTIME, CODE_TYPE, LOOP_FUNCTION, VERSION, SINCE_3_9, SINCE_3_10, COLD, WANTED };
 
@@ -62,5 +64,8 @@ int wp_python_file_read(
     out->runtime = found[RUNTIME].address + shift;
     out->code_type = found[CODE_TYPE].address + shift;
     wp_interp_image_loop(file, &found[LOOP_FUNCTION], &found[COLD], shift, out);
+    if (*version >= 0x030e && out->loop_end - out->loop + out->cold_end - out->cold < LOOP_BYTES)
+        return wp_error_set(err, -ENOTSUP, "CPython %u.%u that has a function for each instruction is not known",
+            *version >> 8, *version & 0xff);
     return 0;
 }

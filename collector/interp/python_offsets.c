@@ -107,31 +107,34 @@ const struct wp_interp_offsets *wp_python_offsets(uint32_t version)
     }
 }
 
-/* Places in _Py_DebugOffsets of 3.13 (Include/internal/pycore_runtime.h). */
-enum {
-    OWN_VERSION = 8,
-    OWN_FREE_THREADED = 16,
-    OWN_INTERPRETERS = 40,
-    OWN_NEXT_INTERPRETER = 64,
-    OWN_THREADS = 72,
-    OWN_NEXT_THREAD = 168,
-    OWN_FRAME = 184,
-    OWN_THREAD_ID = 192,
-    OWN_FRAME_BACK = 232,
-    OWN_FRAME_CODE = 240,
-    OWN_FRAME_AT = 248,
-    OWN_FRAME_MARK = 264,
-    OWN_CODE_FILE = 280,
-    OWN_CODE_NAME = 296,
-    OWN_CODE_LINES = 304,
-    OWN_CODE_FIRST_LINE = 312,
-    OWN_CODE_BYTES = 344,
-    OWN_TYPE = 360,
-    OWN_TABLE_SIZE = 520,
-    OWN_TABLE_DATA = 528,
-    OWN_TEXT_STATE = 544,
-    OWN_TEXT_LENGTH = 552,
-    OWN_TEXT_DATA = 560
+/* Places in _Py_DebugOffsets (Include/internal/pycore_runtime.h of 3.13, pycore_debug_offsets.h of 3.14): of what is
+ * read, in the order of own_fields, and of what has to be as expected. */
+enum { OWN_VERSION = 8, OWN_FREE_THREADED = 16 };
+#define OWN_FIELDS 16u
+
+struct own_layout {
+    uint16_t version;
+    uint16_t fields[OWN_FIELDS];
+    uint16_t type, table_size, table_data, text_state, text_length;
+    uint16_t coroutine; /* 0: it does not say where a coroutine has its frame */
+};
+
+static const struct own_layout own_layouts[] = {
+    {.version = 0x030d,
+        .fields = {40, 64, 72, 168, 192, 184, 232, 240, 248, 264, 280, 296, 304, 312, 344, 560},
+        .type = 360,
+        .table_size = 520,
+        .table_data = 528,
+        .text_state = 544,
+        .text_length = 552},
+    {.version = 0x030e,
+        .fields = {40, 64, 72, 192, 216, 208, 256, 264, 272, 288, 320, 336, 344, 352, 384, 640},
+        .type = 408,
+        .table_size = 600,
+        .table_data = 608,
+        .text_state = 624,
+        .text_length = 632,
+        .coroutine = 680},
 };
 
 static uint64_t own_word(const uint8_t *bytes, unsigned at)
@@ -142,50 +145,73 @@ static uint64_t own_word(const uint8_t *bytes, unsigned at)
 }
 
 struct own_field {
-    uint16_t from, below, align; /* place in _Py_DebugOffsets; what its value is below, and a multiple of */
-    uint16_t to;                 /* in struct wp_interp_offsets */
+    uint16_t below, align; /* what its value is below, and a multiple of */
+    uint16_t to;           /* in struct wp_interp_offsets */
 };
 
-#define OWN(place, least_above, multiple, field)                                                                       \
+#define OWN(least_above, multiple, field)                                                                              \
     {                                                                                                                  \
-        place, least_above, multiple, offsetof(struct wp_interp_offsets, field)                                        \
+        least_above, multiple, offsetof(struct wp_interp_offsets, field)                                               \
     }
-static const struct own_field own_fields[] = {OWN(OWN_INTERPRETERS, UINT16_MAX, 8, interpreters),
-    OWN(OWN_NEXT_INTERPRETER, UINT16_MAX, 8, next_interpreter), OWN(OWN_THREADS, UINT16_MAX, 8, threads),
-    OWN(OWN_NEXT_THREAD, WP_INTERP_STATE_BYTES - 7, 8, next_thread),
-    OWN(OWN_THREAD_ID, WP_INTERP_STATE_BYTES - 7, 8, thread_id), OWN(OWN_FRAME, 121, 8, frame),
-    OWN(OWN_FRAME_BACK, WP_INTERP_FRAME_BYTES - 7, 8, frame_back),
-    OWN(OWN_FRAME_CODE, WP_INTERP_FRAME_BYTES - 7, 8, frame_code),
-    OWN(OWN_FRAME_AT, WP_INTERP_FRAME_BYTES - 7, 8, frame_at), OWN(OWN_FRAME_MARK, 80, 1, frame_mark),
-    OWN(OWN_CODE_FILE, 121, 8, code_file), OWN(OWN_CODE_NAME, 137, 8, code_name),
-    OWN(OWN_CODE_LINES, 137, 8, code_lines), OWN(OWN_CODE_FIRST_LINE, 125, 4, code_first_line),
-    OWN(OWN_CODE_BYTES, 1024, 8, code_bytes), OWN(OWN_TEXT_DATA, 64, 8, text_data)};
+static const struct own_field own_fields[OWN_FIELDS] = {OWN(UINT16_MAX, 8, interpreters),
+    OWN(UINT16_MAX, 8, next_interpreter), OWN(UINT16_MAX, 8, threads), OWN(WP_INTERP_STATE_BYTES - 7, 8, next_thread),
+    OWN(WP_INTERP_STATE_BYTES - 7, 8, thread_id), OWN(121, 8, frame), OWN(WP_INTERP_FRAME_BYTES - 7, 8, frame_back),
+    OWN(WP_INTERP_FRAME_BYTES - 7, 8, frame_code), OWN(WP_INTERP_FRAME_BYTES - 7, 8, frame_at), OWN(80, 1, frame_mark),
+    OWN(121, 8, code_file), OWN(137, 8, code_name), OWN(137, 8, code_lines), OWN(125, 4, code_first_line),
+    OWN(1024, 8, code_bytes), OWN(64, 8, text_data)};
+
+/* What it does not say. */
+static const struct wp_interp_offsets told_3_13 = {.has_marks = 1,
+                                          .mark_end = 3, /* FRAME_OWNED_BY_CSTACK */
+                                          .mark_is_own = 1,
+                                          .frame_bytes = 80,
+                                          .text_apart = 16,
+                                          .coroutine = 72,
+                                          .frame_owner = 70,
+                                          .frame_self = 72},
+                                      told_3_14 = {.has_marks = 1,
+                                          .mark_end = 3, /* FRAME_OWNED_BY_INTERPRETER */
+                                          .mark_is_own = 1,
+                                          .frame_bytes = 88,
+                                          .text_apart = 16,
+                                          .coroutine = 72,
+                                          .frame_owner = 74,
+                                          .frame_self = 80};
+
+static const struct own_layout *layout_of(uint32_t version)
+{
+    for (size_t i = 0; i < sizeof(own_layouts) / sizeof(*own_layouts); i++)
+        if (own_layouts[i].version == version)
+            return &own_layouts[i];
+    return NULL;
+}
+
+static bool is_as_expected(const uint8_t *bytes, const struct own_layout *own)
+{
+    return !own_word(bytes, OWN_FREE_THREADED) && own_word(bytes, own->type) == 8 &&
+        own_word(bytes, own->table_size) == 16 && own_word(bytes, own->table_data) == 32 &&
+        own_word(bytes, own->text_state) == 32 && own_word(bytes, own->text_length) == 16;
+}
 
 bool wp_python_offsets_read(const uint8_t *bytes, size_t size, struct wp_interp_offsets *at, uint32_t *version)
 {
     if (size < WP_PYTHON_OWN_OFFSETS || memcmp(bytes, "xdebugpy", 8))
         return false;
     *version = (uint32_t)(own_word(bytes, OWN_VERSION) >> 16) & 0xffff;
-    if (*version != 0x030d || own_word(bytes, OWN_FREE_THREADED) || own_word(bytes, OWN_TYPE) != 8 ||
-        own_word(bytes, OWN_TABLE_SIZE) != 16 || own_word(bytes, OWN_TABLE_DATA) != 32 ||
-        own_word(bytes, OWN_TEXT_STATE) != 32 || own_word(bytes, OWN_TEXT_LENGTH) != 16)
+    const struct own_layout *own = layout_of(*version);
+    if (!own || !is_as_expected(bytes, own))
         return false;
-    *at = (struct wp_interp_offsets){.has_marks = 1,
-        .mark_end = 3,
-        .mark_is_own = 1,
-        .frame_bytes = 80,
-        .text_apart = 16,
-        .coroutine = 72,
-        .frame_owner = 70,
-        .frame_self = 72};
-    for (size_t i = 0; i < sizeof(own_fields) / sizeof(*own_fields); i++) {
+    *at = *version == 0x030d ? told_3_13 : told_3_14;
+    if (own->coroutine && own_word(bytes, own->coroutine) != at->coroutine)
+        return false;
+    for (size_t i = 0; i < OWN_FIELDS; i++) {
         const struct own_field *field = &own_fields[i];
-        uint64_t value = own_word(bytes, field->from);
+        uint64_t value = own_word(bytes, own->fields[i]);
         if (value >= field->below || value % field->align)
             return false;
         uint16_t offset = (uint16_t)value;
         memcpy((uint8_t *)at + field->to, &offset, sizeof(offset));
     }
     return at->code_bytes && at->frame_at < at->frame_bytes - 7 && at->frame_back < at->frame_bytes - 7 &&
-        at->frame_code < at->frame_bytes - 7;
+        at->frame_code < at->frame_bytes - 7 && at->frame_mark == at->frame_owner;
 }

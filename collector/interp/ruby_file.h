@@ -9,7 +9,7 @@
 #include "collector/bpf/interp_row.h"
 #include "collector/elf/elf_file.h"
 
-/* Of 3.1 (x86-64); NULL: not of that version. */
+/* Of 3.1 and 3.3 (x86-64); NULL: not of that version. */
 const struct wp_ruby_offsets *wp_ruby_offsets(uint32_t version);
 /* As wp_interp_languages_read. -ENOTSUP, too: one that has not its threads' states as a library's threads have
  * variables (x86-64, __tls_get_addr), as a program has that Ruby is linked into. */

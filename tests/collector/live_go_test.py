@@ -1,12 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Where Go's goroutines sleep, against what the program itself says: live_go_test.py FACTS_DUMP FOLDER. As it is built plainly, stripped,
-to be anywhere in memory, and linked by C's linker. WAKEPATH_GO: another go command than the machine's."""
+"""Where Go's goroutines sleep, against what the program itself says: live_go_test.py FACTS_DUMP FOLDER CACHE_DIR. As it is built plainly,
+stripped, to be anywhere in memory, and linked by C's linker; by the machine's Go, and by those that other releases of Debian have
+(tests/debian_root.py), which are kept in CACHE_DIR. WAKEPATH_GO: another go command than the machine's."""
 import os, re, shutil, subprocess, sys, tempfile, unittest
 
 from live_facts_test import TIMER, record
 
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import debian_root
+
+CACHE = sys.argv[3]
 GO = os.environ.get("WAKEPATH_GO", "go")
+RELEASES = {"1.24": ("trixie", ["stripped"]), "1.26": ("sid", ["anywhere"])} # where it is, and what is built
 FIXTURE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "go_fixture.go")
 BUILDS = {"plain": (), "stripped": ("-ldflags=-s -w",), "anywhere": ("-buildmode=pie",), "linked by C": ("-ldflags=-linkmode=external",)}
 WAYS = {"napSleep", "napAfter", "napSelect", "napTick"}
@@ -15,19 +21,36 @@ NEAR_NS = 1_500_000  # two that are due within it may be either: what a program 
 SECONDS = "3"
 
 
-def run(*command):
-    return subprocess.run(command, check=True, capture_output=True, text=True, env=dict(os.environ, GO111MODULE="off")).stdout
+def run(*command, **variables):
+    return subprocess.run(command, check=True, capture_output=True, text=True, env=dict(os.environ, GO111MODULE="off", **variables)).stdout
+
+
+class Compiler:
+    """The machine's, or a release's."""
+    def __init__(self, version):
+        self.version = version
+        suite, self.builds = RELEASES.get(version, ("", BUILDS))
+        self.root = suite and debian_root.unpacked(suite, [f"golang-{version}-go"], CACHE)
+
+    def build(self, folder, name, options):
+        if not self.root:
+            run(GO, "build", "-o", f"{folder}/{name}", *options, FIXTURE)
+            return
+        shutil.copy(FIXTURE, folder)
+        run(*debian_root.command(self.root, folder, [f"/usr/lib/go-{self.version}/bin/go", "build", "-o", f"/mnt/{name}", *options,
+                                                     "/mnt/go_fixture.go"]), GOCACHE="/tmp/go", HOME="/tmp", CGO_ENABLED="0")
 
 
 class Program:
     """The fixture in one build; its functions are those of the same build with symbols."""
-    def __init__(self, folder, name, options):
-        self.path = os.path.join(folder, name.replace(" ", "_"))
-        run(GO, "build", "-o", self.path, *options, FIXTURE)
+    def __init__(self, folder, compiler, build):
+        name = f"{build} {compiler.version}".strip().replace(" ", "_")
+        self.path = f"{folder}/{name}"
+        compiler.build(folder, name, BUILDS[build])
         named = self.path
-        if name == "stripped":
+        if build == "stripped":
             named += ".named"
-            run(GO, "build", "-o", named, FIXTURE)
+            compiler.build(folder, name + ".named", ())
         rows = [line.split() for line in run("nm", "-S", named).splitlines()]
         self.functions = {row[3][5:]: (int(row[0], 16), int(row[1], 16)) for row in rows if len(row) == 4 and row[3].startswith("main.nap")}
         loads = re.findall(r"LOAD +0x\w+ 0x(\w+)", run("readelf", "-lW", self.path))
@@ -64,8 +87,20 @@ def timed_sleeps(facts, pid):
     return rows
 
 
-@unittest.skipUnless(shutil.which(GO), "no Go (package golang-go)")
 class Go(unittest.TestCase):
+    def compilers(self):
+        """Those that can be had; others are said."""
+        found = []
+        for version in ("", *RELEASES):
+            with self.subTest(version):
+                if not version and not shutil.which(GO):
+                    self.skipTest("no Go (package golang-go)")
+                try:
+                    found.append(Compiler(version))
+                except debian_root.Missing as why:
+                    self.skipTest(" ".join(str(why).replace("'", "").split())) # in one line, without quotes: it is counted (tests/repeated.py)
+        return found
+
     def compare(self, name, program, naps, rows):
         right, silent, wrong, met = 0, 0, [], set()
         for began, ips in rows:
@@ -86,7 +121,8 @@ class Go(unittest.TestCase):
 
     def test_the_goroutine_is_named_whose_timer_ended_the_sleep(self):
         with tempfile.TemporaryDirectory() as folder:
-            programs = {name: Program(folder, name, options) for name, options in BUILDS.items()}
+            programs = {f"{build} {compiler.version}".strip(): Program(folder, compiler, build)
+                        for compiler in self.compilers() for build in compiler.builds}
             told, facts = record(lambda: {name: program.work() for name, program in programs.items()})
             for name, program in programs.items():
                 with self.subTest(name):

@@ -50,6 +50,7 @@ def programs(folder):
         found["Python 3.11 with uvloop"] = ["env", "FIXTURE_LOOP=uvloop", "/usr/bin/python3", "-W", "ignore", f"{FOLDER}/python_fixture.py", "3"]
     if version_of(["ruby", "--version"]).startswith("ruby 3.1."):
         found["Ruby 3.1"] = ["ruby", "-W0", f"{FOLDER}/ruby_fixture.rb", "2"]
+        found["Ruby 3.1, compiled"] = ["ruby", "--yjit", "--yjit-call-threshold=2", "-W0", f"{FOLDER}/ruby_fixture.rb", "2"]
     if version_of(["php", "--version"]).startswith("PHP 8.2."):
         found["PHP 8.2"] = ["php", f"{FOLDER}/php_fixture.php", "3"]
         found["PHP 8.2, compiled"] = ["php", "-d", "opcache.enable_cli=1", "-d", "opcache.jit=tracing", "-d", "opcache.jit_buffer_size=32M",

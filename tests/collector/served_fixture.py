@@ -9,8 +9,8 @@ POOL = """[global]
 error_log = {0}/errors
 daemonize = no
 [fixture]
-user = root
-group = root
+user = 0
+group = 0
 listen = {0}/socket
 pm = static
 pm.max_children = 2
@@ -33,7 +33,7 @@ def written(path, text):
 
 def server_of(kind, folder, count, log):
     if kind == "php-fpm":
-        return [shutil.which("php-fpm8.2"), "--nodaemonize", "--allow-to-run-as-root", "--fpm-config", written(folder + "/pool", POOL.format(folder))]
+        return [shutil.which("php-fpm8.2") or shutil.which("php-fpm8.4"), "--nodaemonize", "--allow-to-run-as-root", "--fpm-config", written(folder + "/pool", POOL.format(folder))]
     application = written(folder + "/application.py", APPLICATION.format(count=count, log=log, fixture=FOLDER + "/python_fixture.py"))
     return ["uwsgi", "--plugin", "python3", "--master", "--processes", "2", "--enable-threads", "--disable-logging", "--die-on-term",
             "--http-socket", folder + "/socket", "--wsgi-file", application]

@@ -56,6 +56,15 @@ static void lock_of_python_may_be_none(void **state)
     assert_int_equal(call_of((const char *[]){"sem_wait", "PyThread_acquire_lock_timed", "?", "Condition.wait",
                          "Queue.get", "checkout", NULL}),
         WP_LOCK_CALL_CONDITION);
+    /* Since 3.13 they park, whether or not functions of C's library have names. */
+    assert_int_equal(
+        call_of((const char *[]){"?", "_PySemaphore_Wait", "?", "update", NULL}), WP_LOCK_CALL_INTERPRETER);
+    assert_int_equal(call_of((const char *[]){"sem_wait", "_PySemaphore_Wait", "_PyParkingLot_Park",
+                         "_PyMutex_LockTimed", "Condition.wait", NULL}),
+        WP_LOCK_CALL_CONDITION);
+    assert_int_equal(call_of((const char *[]){"?", "_PySemaphore_Wait", "_PyParkingLot_Park", "PyEvent_WaitTimed", "?",
+                         "Thread.join", NULL}),
+        WP_LOCK_CALL_OTHER);
     assert_int_equal(call_of((const char *[]){"sem_wait", "PyThread_acquire_lock_timed",
                          "py::Condition.wait:/usr/lib/python3.12/threading.py", NULL}),
         WP_LOCK_CALL_CONDITION);
@@ -126,6 +135,23 @@ static void lock_of_ruby_is_known_without_symbols(void **state)
         WP_LOCK_CALL_CONDITION);
 }
 
+/* Since 3.3 one function waits for the lock and for all else that a thread sleeps for: what calls it says which. */
+static void waits_of_ruby_are_one_function(void **state)
+{
+    (void)state;
+    assert_int_equal(
+        call_of((const char *[]){"pthread_cond_wait", "rb_native_cond_wait", "thread_sched_wait_running_turn",
+            "thread_sched_to_waiting_until_wakeup", "native_sleep", "rb_queue_pop", NULL}),
+        WP_LOCK_CALL_CONDITION);
+    assert_int_equal(
+        call_of((const char *[]){"pthread_cond_wait", "rb_native_cond_wait", "?", "?", "rb_thread_wait_for", NULL}),
+        WP_LOCK_CALL_CONDITION);
+    assert_int_equal(call_of((const char *[]){"pthread_cond_wait", "rb_native_cond_wait",
+                         "thread_sched_wait_running_turn", "thread_sched_yield", NULL}),
+        WP_LOCK_CALL_LOCK);
+    assert_string_equal(wp_lock_call_taken(WP_LOCK_CALL_LOCK, "thread_sched_yield"), "GVL");
+}
+
 static void languages_have_names_for_their_locks(void **state)
 {
     (void)state;
@@ -149,6 +175,7 @@ int main(void)
         cmocka_unit_test(lock_of_python_may_be_none),
         cmocka_unit_test(condition_may_be_a_lock),
         cmocka_unit_test(lock_of_ruby_is_known_without_symbols),
+        cmocka_unit_test(waits_of_ruby_are_one_function),
         cmocka_unit_test(languages_have_names_for_their_locks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

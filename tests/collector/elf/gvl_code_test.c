@@ -99,9 +99,35 @@ static void no_more_than_a_function_has(void **state)
     assert_false(wp_gvl_code_find(&search, &address, &size));
 }
 
+/* As rb_thread_check_ints: the last call is a jump. Its call to a stub is to another section. */
+static void the_one_that_yields(void **state)
+{
+    struct wp_gvl_search search = made();
+    uint64_t address;
+    size_t size;
+    (void)state;
+    memset(code, 0x90, RELEASES);
+    call(CALLER + 8, WAIT);
+    call(CALLER + 30, ADDRESS + RELEASES);
+    code[CALLER + 30] = 0xe9; /* jmp */
+    assert_true(wp_gvl_code_yield(&search, &address, &size));
+    assert_int_equal(address, ADDRESS + RELEASES);
+    assert_int_equal(size, 31);
+    call(CALLER + 20, ADDRESS + TAKES); /* another one */
+    assert_false(wp_gvl_code_yield(&search, &address, &size));
+    memset(code, 0x90, RELEASES);
+    assert_false(wp_gvl_code_yield(&search, &address, &size));
+    search.caller_size = BYTES + 1;
+    assert_false(wp_gvl_code_yield(&search, &address, &size));
+    search.caller = ADDRESS - 1;
+    search.caller_size = 41;
+    assert_false(wp_gvl_code_yield(&search, &address, &size));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(the_one_that_waits), cmocka_unit_test(none_where_nothing_waits),
-        cmocka_unit_test(nothing_beyond_the_section), cmocka_unit_test(no_more_than_a_function_has)};
+        cmocka_unit_test(nothing_beyond_the_section), cmocka_unit_test(no_more_than_a_function_has),
+        cmocka_unit_test(the_one_that_yields)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

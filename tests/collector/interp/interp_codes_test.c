@@ -263,6 +263,8 @@ static void test_splice(void **state)
     check_splice("LALbL", (const uint64_t[]){last}, 1, "LALb1");
     check_splice("aLAb", (const uint64_t[]){last}, 1, "a1Ab"); /* the native walk ended early */
     check_splice("aLAL", NULL, 0, "aLAL");
+    check_splice("aLAbLcL", (const uint64_t[]){in, last, last}, 3, "a12c3"); /* by a function between both */
+    check_splice("aLAbcL", (const uint64_t[]){last, last}, 2, "a1Abc2");
     check_splice("aI", (const uint64_t[]){last}, 1, "aI1");
     check_splice("", (const uint64_t[]){last}, 1, "1");
 }

@@ -230,20 +230,26 @@ static void test_versions(void **state)
     assert_int_equal(read_made("\0execute_ex\0executor_globals", 29, "8.2", &version), -ENOENT); /* it has no .rodata */
 }
 
-static void test_bounds(void **state)
+static void check_ruby(const struct wp_ruby_offsets *ruby)
 {
-    const struct wp_ruby_offsets *ruby = wp_ruby_offsets(WP_INTERP_VERSION(WP_INTERP_RUBY, 3, 1));
-    const struct wp_php_offsets *php = wp_php_offsets(WP_INTERP_VERSION(WP_INTERP_PHP, 8, 2));
-    (void)state;
     assert_true(ruby->encoded + 8u <= WP_INTERP_BODY_BYTES && ruby->path + 8u <= WP_INTERP_BODY_BYTES);
     assert_true(ruby->label + 8u <= WP_INTERP_BODY_BYTES && ruby->first_line + 8u <= WP_INTERP_BODY_BYTES);
     assert_true(ruby->lines + 8u <= WP_INTERP_BODY_BYTES && ruby->line_index + 8u <= WP_INTERP_BODY_BYTES);
     assert_true(ruby->line_count + 4u <= WP_INTERP_BODY_BYTES && ruby->encoded_words + 4u <= WP_INTERP_BODY_BYTES);
+}
+
+static void test_bounds(void **state)
+{
+    const struct wp_php_offsets *php = wp_php_offsets(WP_INTERP_VERSION(WP_INTERP_PHP, 8, 4));
+    (void)state;
+    check_ruby(wp_ruby_offsets(WP_INTERP_VERSION(WP_INTERP_RUBY, 3, 1)));
+    check_ruby(wp_ruby_offsets(WP_INTERP_VERSION(WP_INTERP_RUBY, 3, 3)));
     assert_true(php->file + 8u <= WP_INTERP_BODY_BYTES && php->first_line + 4u <= WP_INTERP_BODY_BYTES);
     assert_null(wp_ruby_offsets(WP_INTERP_VERSION(WP_INTERP_RUBY, 3, 2)));
     assert_null(wp_ruby_offsets(0x0301));
     assert_null(wp_php_offsets(WP_INTERP_VERSION(WP_INTERP_PHP, 8, 3)));
     assert_non_null(wp_perl_offsets(WP_INTERP_VERSION(WP_INTERP_PERL, 5, 36)));
+    assert_non_null(wp_perl_offsets(WP_INTERP_VERSION(WP_INTERP_PERL, 5, 42)));
     assert_null(wp_perl_offsets(WP_INTERP_VERSION(WP_INTERP_PERL, 5, 38)));
     for (uint32_t version = 0; version < 8u << 16; version += 1u << 16)
         assert_true(wp_interp_language(version)->line || wp_interp_language(version)->put_table);

@@ -37,17 +37,57 @@ static void test_files(void **state)
     wp_elf_file_close(&file);
 }
 
-/* A file that has an interpreter's symbols in a table of any size, of which most is a hole. */
-static int read_sized(uint64_t table_size, uint64_t flags)
+static void put_word(uint8_t *bytes, unsigned at, uint64_t word)
 {
-    static const char names[] = "\0_PyRuntime\0PyCode_Type\0_PyEval_EvalFrameDefault";
-    const Elf64_Sym symbols[4] = {{0}, {1, 0, 0, 1, 8, 8}, {12, 0, 0, 1, 16, 8}, {24, 0, 0, 1, 32, 8}};
+    memcpy(bytes + at, &word, sizeof(word));
+}
+
+struct own_word {
+    unsigned at;
+    uint64_t word;
+};
+
+static void fill_own(uint8_t bytes[WP_PYTHON_OWN_OFFSETS], const struct own_word *words, size_t count)
+{
+    memset(bytes, 0, WP_PYTHON_OWN_OFFSETS);
+    memcpy(bytes, "xdebugpy", 8);
+    for (size_t i = 0; i < count; i++)
+        put_word(bytes, words[i].at, words[i].word);
+}
+
+/* As 3.13.0 and 3.14.10 have them. */
+static const struct own_word of_3_13[] = {{8, 0x030d00f0}, {40, 632}, {64, 7264}, {72, 7344}, {168, 8}, {184, 72},
+    {192, 152}, {232, 8}, {240, 0}, {248, 56}, {264, 70}, {280, 112}, {296, 128}, {304, 136}, {312, 68}, {344, 200},
+    {360, 8}, {520, 16}, {528, 32}, {544, 32}, {552, 16}, {560, 40}};
+static const struct own_word of_3_14[] = {{8, 0x030e0af0}, {40, 808}, {64, 7272}, {72, 7344}, {192, 8}, {208, 72},
+    {216, 152}, {256, 8}, {264, 0}, {272, 56}, {288, 74}, {320, 112}, {336, 128}, {344, 136}, {352, 68}, {384, 208},
+    {408, 8}, {600, 16}, {608, 32}, {624, 32}, {632, 16}, {640, 40}, {680, 72}};
+
+static void fill_3_13(uint8_t bytes[WP_PYTHON_OWN_OFFSETS])
+{
+    fill_own(bytes, of_3_13, sizeof(of_3_13) / sizeof(*of_3_13));
+}
+
+static void fill_3_14(uint8_t bytes[WP_PYTHON_OWN_OFFSETS])
+{
+    fill_own(bytes, of_3_14, sizeof(of_3_14) / sizeof(*of_3_14));
+}
+
+/* A file that has an interpreter's symbols in a table of any size, of which most is a hole. The fifth is that of a
+ * version that says itself where it has what. */
+#define SYMBOLS 5u
+
+static int read_sized(uint64_t table_size, uint64_t flags, uint64_t loop_size)
+{
+    static const char names[] = "\0_PyRuntime\0PyCode_Type\0_PyEval_EvalFrameDefault\0Py_Version";
     struct {
         Elf64_Ehdr head;
         Elf64_Phdr segment;
         Elf64_Shdr sections[3];
         char names[64];
-        Elf64_Sym symbols[4];
+        uint64_t hex;
+        uint8_t own[WP_PYTHON_OWN_OFFSETS];
+        Elf64_Sym symbols[SYMBOLS];
     } image = {.head = {.e_type = ET_DYN,
                    .e_machine = EM_AARCH64,
                    .e_version = EV_CURRENT,
@@ -66,8 +106,10 @@ static int read_sized(uint64_t table_size, uint64_t flags)
                 .sh_offset = offsetof(__typeof__(image), symbols),
                 .sh_size = table_size,
                 .sh_link = 2,
-                .sh_entsize = sizeof(*symbols)},
+                .sh_entsize = sizeof(Elf64_Sym)},
             {.sh_type = SHT_STRTAB, .sh_offset = offsetof(__typeof__(image), names), .sh_size = sizeof(image.names)}}};
+    const Elf64_Sym symbols[SYMBOLS] = {{0}, {1, 0, 0, 1, offsetof(__typeof__(image), own), 8}, {12, 0, 0, 1, 16, 8},
+        {24, 0, 0, 1, 32, loop_size}, {49, 0, 0, 1, offsetof(__typeof__(image), hex), 8}};
     struct wp_elf_file file;
     struct wp_interp_file found;
     struct wp_error err;
@@ -75,6 +117,8 @@ static int read_sized(uint64_t table_size, uint64_t flags)
     memcpy(image.head.e_ident, ELFMAG "\2\1\1", 7);
     memcpy(image.names, names, sizeof(names));
     memcpy(image.symbols, symbols, sizeof(symbols));
+    fill_3_14(image.own);
+    image.hex = 0x030e0af0;
     int fd = memfd_create("elf", MFD_CLOEXEC);
     assert_int_equal(write(fd, &image, sizeof(image)), sizeof(image));
     assert_int_equal(ftruncate(fd, (off_t)(sizeof(image) + table_size)), 0);
@@ -87,29 +131,17 @@ static int read_sized(uint64_t table_size, uint64_t flags)
 static void test_sizes(void **state)
 {
     (void)state;
-    assert_int_equal(read_sized(4 * sizeof(Elf64_Sym), 0), -ENOTSUP); /* an interpreter of no known version */
-    assert_int_equal(read_sized(((uint64_t)3 << 20) * sizeof(Elf64_Sym), 0), -ENOENT);
-    assert_int_equal(read_sized(4 * sizeof(Elf64_Sym), SHF_COMPRESSED), -ENOENT);
+    assert_int_equal(read_sized(4 * sizeof(Elf64_Sym), 0, 8), -ENOTSUP); /* an interpreter of no known version */
+    assert_int_equal(read_sized(((uint64_t)3 << 20) * sizeof(Elf64_Sym), 0, 8), -ENOENT);
+    assert_int_equal(read_sized(4 * sizeof(Elf64_Sym), SHF_COMPRESSED, 8), -ENOENT);
 }
 
-static void put_word(uint8_t *bytes, unsigned at, uint64_t word)
+/* Compilers may make a function of each instruction: then no frame of the loop is on the stack. */
+static void test_loop(void **state)
 {
-    memcpy(bytes + at, &word, sizeof(word));
-}
-
-/* As 3.13.0 has them. */
-static void fill_own(uint8_t bytes[WP_PYTHON_OWN_OFFSETS])
-{
-    static const struct {
-        unsigned at;
-        uint64_t word;
-    } words[] = {{8, 0x030d00f0}, {40, 632}, {64, 7264}, {72, 7344}, {168, 8}, {184, 72}, {192, 152}, {232, 8},
-        {240, 0}, {248, 56}, {264, 70}, {280, 112}, {296, 128}, {304, 136}, {312, 68}, {344, 200}, {360, 8}, {520, 16},
-        {528, 32}, {544, 32}, {552, 16}, {560, 40}};
-    memset(bytes, 0, WP_PYTHON_OWN_OFFSETS);
-    memcpy(bytes, "xdebugpy", 8);
-    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
-        put_word(bytes, words[i].at, words[i].word);
+    (void)state;
+    assert_int_equal(read_sized(SYMBOLS * sizeof(Elf64_Sym), 0, 1 << 16), 0);
+    assert_int_equal(read_sized(SYMBOLS * sizeof(Elf64_Sym), 0, 1184), -ENOTSUP);
 }
 
 static void test_own_offsets(void **state)
@@ -119,22 +151,27 @@ static void test_own_offsets(void **state)
     struct wp_interp_offsets at;
     uint32_t version = 0;
     (void)state;
-    fill_own(bytes);
+    fill_3_13(bytes);
     assert_true(wp_python_offsets_read(bytes, sizeof(bytes), &at, &version));
     assert_true(version == 0x030d && at.threads == 7344 && at.code_bytes == 200 && at.frame_mark == 70);
     assert_false(wp_python_offsets_read(bytes, sizeof(bytes) - 1, &at, &version));
     for (size_t i = 0; i < sizeof(bounded) / sizeof(*bounded); i++) {
-        fill_own(bytes);
+        fill_3_13(bytes);
         put_word(bytes, bounded[i], UINT64_MAX - 7);
         assert_false(wp_python_offsets_read(bytes, sizeof(bytes), &at, &version));
     }
-    fill_own(bytes);
+    fill_3_13(bytes);
     put_word(bytes, 16, 1); /* without a global lock */
     assert_false(wp_python_offsets_read(bytes, sizeof(bytes), &at, &version));
     put_word(bytes, 16, 0);
-    put_word(bytes, 8, 0x030e00f0);
+    put_word(bytes, 8, 0x030f00f0);
     assert_false(wp_python_offsets_read(bytes, sizeof(bytes), &at, &version));
-    assert_int_equal(version, 0x030e);
+    assert_int_equal(version, 0x030f);
+    fill_3_14(bytes);
+    assert_true(wp_python_offsets_read(bytes, sizeof(bytes), &at, &version));
+    assert_true(version == 0x030e && at.threads == 7344 && at.code_bytes == 208 && at.frame_mark == 74);
+    put_word(bytes, 680, 80); /* a coroutine has its frame elsewhere */
+    assert_false(wp_python_offsets_read(bytes, sizeof(bytes), &at, &version));
 }
 
 /* What the kernel side reads by them lies in what it has read. */
@@ -157,6 +194,6 @@ static void test_bounds(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_files), cmocka_unit_test(test_sizes),
-        cmocka_unit_test(test_own_offsets), cmocka_unit_test(test_bounds)};
+        cmocka_unit_test(test_loop), cmocka_unit_test(test_own_offsets), cmocka_unit_test(test_bounds)};
     return wp_exit_status(cmocka_run_group_tests(tests, NULL, NULL));
 }
