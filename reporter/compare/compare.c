@@ -10,6 +10,7 @@
 #include "reporter/compare/compare_requests.h"
 #include "reporter/compare/compare_whole.h"
 #include "reporter/compare/compare_work.h"
+#include "reporter/compare/contention.h"
 #include "reporter/recording/recorded_title.h"
 #include "storage/report/report_read.h"
 #include "storage/report/report_series.h"
@@ -20,6 +21,10 @@
 #include <string.h>
 
 #define MATERIAL_SHARE 0.002 /* of the whole before: a change of less is not worth a verdict, however sure */
+
+#define PERHAPS_PERCENT 25.0 /* from which what is not sure is told, */
+#define PERHAPS_TIMES 100.0  /* ... and with this by a weaker test: */
+#define PERHAPS_ALPHA 0.05
 
 enum alpha_share { SHARE_WALL, SHARE_REQUESTS, SHARE_HOPS, SHARE_PROCESSES, SHARE_CATEGORIES, SHARE_PARTS, SHARES };
 
@@ -447,6 +452,27 @@ static int build_rows(struct wp_compare_build *build)
     return rc ? rc : wp_compare_whole(build);
 }
 
+/* Much worse, if it is no chance, which has less than that share in it. */
+static bool is_perhaps(const struct wp_compare *compare, const struct wp_change *change)
+{
+    double toward = change->kind == WP_CHANGE_RATE ? -change->delta : change->delta;
+    double least = change->kind == WP_CHANGE_TIME ? material_of(compare) : 0, percent = fabs(change->percent);
+    return change->verdict == WP_VERDICT_SAME && wp_change_is_tested(change) && toward > least &&
+        !wp_change_is_idle(change) && percent >= PERHAPS_PERCENT &&
+        (change->p < compare->options.alpha || (percent >= PERHAPS_TIMES && change->p < PERHAPS_ALPHA));
+}
+
+/* The whole first, in its order, then hops; where something is said already there is none. */
+static void find_perhaps(struct wp_compare *compare)
+{
+    for (int family = 0; family <= WP_CHANGE_HOPS; family++)
+        for (size_t i = 0; i < compare->changes[family].count; i++) {
+            const struct wp_change *change = &compare->changes[family].rows[i];
+            if (!compare->worse && !compare->better && !compare->perhaps.name && is_perhaps(compare, change))
+                compare->perhaps = *change;
+        }
+}
+
 static int judge(struct wp_compare_build *build)
 {
     struct wp_compare *compare = build->compare;
@@ -460,19 +486,21 @@ static int judge(struct wp_compare_build *build)
         judge_family(compare, (enum wp_change_family)family);
     if (!rc)
         rc = wp_compare_locations(build);
+    if (compare->options.method == WP_METHOD_T_TEST)
+        find_perhaps(compare);
     return rc;
 }
 
 /* Commands that run from start to end are compared by what one recording takes; services by what they did, where
- * recordings or requests tell it, else by the second. */
+ * requests or else recordings tell it, else by the second. */
 static int choose_unit(struct wp_compare_build *build)
 {
     struct wp_compare_options *options = &build->compare->options;
-    enum wp_per asked = options->per;
+    enum wp_per asked = build->compare->asked = options->per;
     bool is_work = false, is_request = false, is_auto = asked == WP_PER_AUTO && options->method == WP_METHOD_T_TEST;
-    int rc = asked == WP_PER_WORK || is_auto ? wp_compare_work(build, &is_work) : 0;
-    if (!rc && (asked == WP_PER_REQUEST || (is_auto && !is_work)))
-        rc = wp_compare_requests(build, &is_request);
+    int rc = asked == WP_PER_REQUEST || is_auto ? wp_compare_requests(build, &is_request) : 0;
+    if (!rc && (asked == WP_PER_WORK || (is_auto && !is_request)))
+        rc = wp_compare_work(build, &is_work);
     if (asked >= WP_PER_WORK)
         options->per = is_work ? WP_PER_WORK : is_request ? WP_PER_REQUEST : WP_PER_WALL;
     for (int i = 0; i < 2 && !is_request; i++)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Services of one recording a side: what a request consists of is compared, idle threads and pauses of clients are not.
- */
+/* Services whose requests are known: what one consists of is compared, idle threads and pauses of clients are not. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,6 +8,7 @@
 
 #include "reporter/compare/compare.h"
 #include "reporter/compare/compare_findings.h"
+#include "reporter/compare/compare_notices.h"
 #include "reporter/load/facts_read.h"
 #include "storage/report/report_series.h"
 #include "storage/report/report_transactions.h"
@@ -56,6 +56,9 @@ struct turns {
     double background; /* of all time, a thread that computes for nobody */
     uint64_t seed;
     bool is_later, has_no_parts;
+    unsigned recordings;  /* 0: one */
+    double noise;         /* how contention differs from one to the next (standard deviation of the log) */
+    enum wp_per expected; /* of all trials; wall: any */
 };
 
 static uint64_t add(struct wp_report *report, const char *stack, enum wp_category category, uint64_t at, double ms)
@@ -92,15 +95,13 @@ static uint64_t add_request(struct wp_report *report, const struct turns *turns,
     return at;
 }
 
-static struct wp_report *record(const struct turns *turns)
+static void record_once(struct wp_report *report, const struct turns *turns, uint64_t began, uint64_t *seed)
 {
-    struct wp_report *report = wp_report_create();
-    uint64_t seed = turns->seed, began = START + turns->is_later * LATER, at = began;
+    uint64_t at = began;
     double wall_ms = 0;
-    assert_non_null(report);
     while ((wall_ms = (double)(at - began) / (double)MS) < RECORDED_MS) {
-        double pause = turns->pause_ms * (1 + 0.1 * normal(&seed));
-        uint64_t answered = add_request(report, turns, at, &seed);
+        double pause = turns->pause_ms * (1 + 0.1 * normal(seed));
+        uint64_t answered = add_request(report, turns, at, seed);
         double all = (double)(answered - at) / (double)MS + pause;
         add(report, "[web];start_thread@libc.so.6;refresh@/srv/shop.py", WP_UNDERSTOOD_FUNCTIONS, at,
             all * turns->background);
@@ -114,6 +115,19 @@ static struct wp_report *record(const struct turns *turns)
         add(report, "[web];main@web;Arbiter.sleep@web;select@libc.so.6;sleep:pselect6", WP_DELIBERATE_SLEEP,
             began + (uint64_t)ms * MS, fmin(1000, wall_ms - ms));
     wp_report_activity(report, began, at);
+}
+
+/* Recordings of both sides alternate. */
+static struct wp_report *record(const struct turns *turns)
+{
+    struct wp_report *report = wp_report_create();
+    uint64_t seed = turns->seed;
+    assert_non_null(report);
+    for (unsigned i = 0; !i || i < turns->recordings; i++) {
+        struct turns once = *turns;
+        once.contention *= exp(turns->noise * normal(&seed));
+        record_once(report, &once, START + (2 * i + turns->is_later) * LATER, &seed);
+    }
     return report;
 }
 
@@ -122,9 +136,12 @@ static struct wp_compare compare(const struct turns *before, const struct turns 
 {
     struct wp_compare made;
     struct wp_error err = {0};
-    for (int i = 0; i < 2; i++)
-        if (wp_facts_build(&facts[i], i ? "v2" : "v1", "service", record(i ? after : before), NULL, &err))
+    for (int i = 0; i < 2; i++) {
+        const struct turns *turns = i ? after : before;
+        if (wp_facts_build(&facts[i], i ? "v2" : "v1", "service", record(turns), NULL, &err))
             fail_msg("%s", err.text);
+        facts[i].recordings = turns->recordings ? turns->recordings : 1;
+    }
     if (wp_compare_build(&made, &facts[0], &facts[1], options, &err))
         fail_msg("%s", err.text);
     return made;
@@ -159,6 +176,7 @@ static unsigned alarms(struct turns before, struct turns after, const char *hop,
         after.seed = trial * 2 + 1000003;
         struct wp_compare made = compare(&before, &after, facts, &WP_COMPARE_DEFAULTS);
         const struct wp_change *first = made.changes[WP_CHANGE_HOPS].rows;
+        assert_true(before.expected == WP_PER_WALL || made.options.per == before.expected);
         count += made.is_degraded;
         *named += hop && first->verdict == WP_VERDICT_WORSE && !strcmp(first->name, hop);
         end(&made, facts);
@@ -296,10 +314,101 @@ static void a_slower_hop_is_found(void **state)
     }
 }
 
+/* Where recordings are few, they say little of how each hop varies: requests do. */
+static void few_recordings_are_told_by_requests(void **state)
+{
+    static const struct {
+        enum part part;
+        double more_ms;
+        unsigned recordings;
+        const char *hop;
+    } cases[] = {{EXECUTE, 25, 2, "web › postgres"}, {EXECUTE, 1, 2, "web › postgres"}, {SLEEP, 4, 2, "web"},
+        {EXECUTE, 1, 3, "web › postgres"}, {TURN, 1, 3, "web"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct turns before = {.pause_ms = 30,
+            .recordings = cases[i].recordings,
+            .contention = 0.5,
+            .noise = 0.5,
+            .expected = WP_PER_REQUEST};
+        struct turns after = before;
+        after.ms[cases[i].part] = cases[i].more_ms;
+        unsigned named, count = alarms(before, after, cases[i].hop, 40, &named);
+        print_message("%u recordings, %.0f ms more of a part of %s: found in %u of 40, named first in %u\n",
+            cases[i].recordings, cases[i].more_ms, cases[i].hop, count, named);
+        assert_true(count >= 38 && named >= 38);
+    }
+    for (unsigned recordings = 2; recordings <= 4; recordings++) {
+        struct turns before = {
+            .pause_ms = 30, .recordings = recordings, .contention = 0.5, .noise = 0.5, .expected = WP_PER_REQUEST};
+        unsigned named, count = alarms(before, before, NULL, 100, &named);
+        print_message("%u recordings: %u of 100 equals raise an alarm\n", recordings, count);
+        assert_true(count <= 1);
+    }
+}
+
+/* What is much worse and not sure is said as that, and no longer that nothing is. */
+static void what_may_be_worse_is_said(void **state)
+{
+    struct turns before = {.pause_ms = 30, .recordings = 2, .contention = 0.5, .noise = 0.5, .has_no_parts = true},
+                 after = before;
+    unsigned perhaps = 0, equal = 0;
+    (void)state;
+    after.is_later = true;
+    for (uint64_t trial = 1; trial <= 40; trial++) {
+        struct wp_facts facts[2];
+        struct wp_pool pool = {0};
+        before.seed = trial * 2;
+        after.seed = trial * 2 + 1000003;
+        after.ms[EXECUTE] = trial % 2 ? 25 : 0;
+        struct wp_compare made = compare(&before, &after, facts, &WP_COMPARE_DEFAULTS);
+        const char *said = wp_compare_summary(&pool, &made);
+        assert_int_equal(made.options.per, WP_PER_WORK);
+        bool is = !strncmp(
+            said, "Perhaps, and more recordings of both would tell: The p50 of requests on tcp port 80 takes ", 91);
+        assert_true(!is || !made.is_degraded);
+        *(trial % 2 ? &perhaps : &equal) += is || (trial % 2 && made.is_degraded);
+        wp_pool_fini(&pool);
+        end(&made, facts);
+    }
+    print_message("perhaps or surely: %u of 20 slower ones, %u of 20 equals\n", perhaps, equal);
+    assert_true(perhaps == 20 && equal <= 1);
+}
+
+/* Not another one in silence. */
+static void a_unit_that_cannot_be_had_is_said(void **state)
+{
+    struct turns before = {.pause_ms = 30, .seed = 1}, after = {.pause_ms = 30, .seed = 2, .is_later = true};
+    struct wp_compare_options options = WP_COMPARE_DEFAULTS;
+    const char *notices[WP_COMPARE_NOTICES];
+    struct wp_facts facts[2];
+    struct wp_pool pool = {0};
+    (void)state;
+    options.per = WP_PER_WORK;
+    struct wp_compare made = compare(&before, &after, facts, &options);
+    assert_int_equal(made.options.per, WP_PER_WALL);
+    assert_int_equal(wp_compare_notices(&pool, &made, notices), 1);
+    if (!strstr(notices[0], "Not per work, as was asked, but in a second of wall time: work takes two recordings"))
+        fail_msg("%s", notices[0]);
+    end(&made, facts);
+    before.has_no_parts = true;
+    options.per = WP_PER_REQUEST;
+    made = compare(&before, &after, facts, &options);
+    assert_int_equal(wp_compare_notices(&pool, &made, notices), 1);
+    assert_non_null(strstr(notices[0], "Not per request, as was asked, but in a second of wall time: "));
+    end(&made, facts);
+    made = compare(&before, &after, facts, &WP_COMPARE_DEFAULTS);
+    assert_int_equal(wp_compare_notices(&pool, &made, notices), 0);
+    end(&made, facts);
+    wp_pool_fini(&pool);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_faster_release_is_no_worse),
         cmocka_unit_test(waiting_for_work_is_never_worse), cmocka_unit_test(a_request_is_the_unit),
-        cmocka_unit_test(equals_raise_no_alarm), cmocka_unit_test(a_slower_hop_is_found)};
+        cmocka_unit_test(equals_raise_no_alarm), cmocka_unit_test(a_slower_hop_is_found),
+        cmocka_unit_test(few_recordings_are_told_by_requests), cmocka_unit_test(what_may_be_worse_is_said),
+        cmocka_unit_test(a_unit_that_cannot_be_had_is_said)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
