@@ -32,6 +32,10 @@
 #define FUTEX "PyThread_acquire_lock_timed@python3.11;__new_sem_wait_slow64@libc.so.6;sleep:futex"
 #define QUEUE WORKER ";simplequeue_get@/usr/lib/python3.11/lib-dynload/_queue.cpython-311.so;" FUTEX ";path:[web]"
 
+#define POOL                                                                                                           \
+    HANDLE ";take_connection@/srv/shop.py;Queue.get@/usr/lib/python3.11/queue.py;Condition.wait@/usr/lib/python3.11/"  \
+           "threading.py;" FUTEX ";path:[web]"
+
 enum part { RUN, UNSAMPLED, SLEEP, PARSE, EXECUTE, TURN, PARTS };
 
 /* What a request consists of, and how it differs from one to the next (standard deviation, of itself). */
@@ -50,10 +54,10 @@ static const struct {
 
 /* A service asked by one client after the other, which pauses between. */
 struct turns {
-    double ms[PARTS]; /* more of each, for a request */
-    double pause_ms;
-    double contention; /* waits for a CPU, of the rest of a request */
-    double background; /* of all time, a thread that computes for nobody */
+    double ms[PARTS];         /* more of each, for a request */
+    double pause_ms, pool_ms; /* pool: a request waits so long until another gives back what both need */
+    double contention;        /* waits for a CPU, of the rest of a request */
+    double background;        /* of all time, a thread that computes for nobody */
     uint64_t seed;
     bool is_later, has_no_parts;
     unsigned recordings;  /* 0: one */
@@ -72,7 +76,9 @@ static uint64_t add(struct wp_report *report, const char *stack, enum wp_categor
 static void add_part(
     struct wp_report *report, const struct turns *turns, const char *who, unsigned part, double took_ms, uint64_t ns)
 {
-    struct wp_transaction_part row = {SERVICE, who, "", part, wp_latency_bucket((uint64_t)(took_ms * (double)MS)), ns};
+    struct wp_transaction_part row = {SERVICE, who,
+        part == WP_OTHER_PATH && turns->pool_ms > 0 ? "take_connection" : "", part,
+        wp_latency_bucket((uint64_t)(took_ms * (double)MS)), ns};
     if (!turns->has_no_parts && ns)
         wp_report_transaction_part(report, &row);
 }
@@ -84,7 +90,11 @@ static uint64_t add_request(struct wp_report *report, const struct turns *turns,
     uint64_t began = at;
     for (int i = 0; i < PARTS; i++)
         sum += ms[i] = fmax(0.001, (parts[i].ms + turns->ms[i]) * (1 + parts[i].spread * normal(seed)));
+    double pool = turns->pool_ms > 0 ? turns->pool_ms * (1 + 0.2 * normal(seed)) : 0;
+    sum += pool;
     double contention = sum * turns->contention * -log(chance(seed));
+    at = add(report, POOL, WP_OTHER_PATH, at, pool);
+    add_part(report, turns, "web", WP_OTHER_PATH, sum + contention, (uint64_t)(fmax(0, pool) * (double)MS));
     for (int i = 0; i < PARTS; i++) {
         at = add(report, parts[i].stack, parts[i].category, at, ms[i]);
         add_part(report, turns, parts[i].who, parts[i].category, sum + contention, (uint64_t)(ms[i] * (double)MS));
@@ -314,6 +324,26 @@ static void a_slower_hop_is_found(void **state)
     }
 }
 
+/* A thread that has a request in hand waits for what another gives back: that it waits for longer is worse. */
+static void a_pool_that_is_waited_for_is_worse(void **state)
+{
+    struct turns before = {.pause_ms = 10, .pool_ms = 0.3, .seed = 1},
+                 after = {.pause_ms = 10, .pool_ms = 5, .seed = 2, .is_later = true};
+    (void)state;
+    for (before.recordings = 1; before.recordings <= 2; before.recordings++) {
+        struct wp_facts facts[2];
+        after.recordings = before.recordings;
+        struct wp_compare made = compare(&before, &after, facts, &WP_COMPARE_DEFAULTS);
+        const struct wp_change *first = &made.changes[WP_CHANGE_HOPS].rows[0];
+        assert_int_equal(first->verdict, WP_VERDICT_WORSE);
+        assert_string_equal(first->name, "web");
+        assert_int_equal(first->category, WP_OTHER_PATH);
+        assert_string_equal(first->place, "take_connection");
+        assert_true(fabs(first->delta / MS / 4.7 - 1) < 0.1); /* idle workers are not in it */
+        end(&made, facts);
+    }
+}
+
 /* Where recordings are few, they say little of how each hop varies: requests do. */
 static void few_recordings_are_told_by_requests(void **state)
 {
@@ -408,7 +438,7 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_faster_release_is_no_worse),
         cmocka_unit_test(waiting_for_work_is_never_worse), cmocka_unit_test(a_request_is_the_unit),
         cmocka_unit_test(equals_raise_no_alarm), cmocka_unit_test(a_slower_hop_is_found),
-        cmocka_unit_test(few_recordings_are_told_by_requests), cmocka_unit_test(what_may_be_worse_is_said),
-        cmocka_unit_test(a_unit_that_cannot_be_had_is_said)};
+        cmocka_unit_test(a_pool_that_is_waited_for_is_worse), cmocka_unit_test(few_recordings_are_told_by_requests),
+        cmocka_unit_test(what_may_be_worse_is_said), cmocka_unit_test(a_unit_that_cannot_be_had_is_said)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
