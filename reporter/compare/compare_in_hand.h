@@ -7,8 +7,8 @@
  */
 #include "reporter/compare/compare_rows.h"
 
-/* What waits for work in a function that most such time in requests is told of waits for no work; tree->waits and all
- * but the flame's places are filled. -ENOMEM. */
+/* Clears tree->waits where threads seem to wait for work in a function that requests have most of this time of. The
+ * tree is filled. -ENOMEM. */
 int wp_compare_in_hand(struct wp_compare_tree *tree);
 
 #endif

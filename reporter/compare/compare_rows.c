@@ -3,7 +3,6 @@
 
 #include "reporter/compare/comparable.h"
 #include "reporter/compare/compare_idle.h"
-#include "reporter/compare/compare_in_hand.h"
 #include "reporter/facts/stack_ends.h"
 #include "reporter/facts/stack_text.h"
 #include "storage/report/report_read.h"
@@ -183,8 +182,6 @@ int wp_compare_tree_init(struct wp_compare_tree *tree, const struct wp_facts *be
         rc = describe_nodes(tree);
     if (!rc)
         rc = (tree->waits = wp_compare_idle_find(tree->tree, tree->layer)) ? 0 : -ENOMEM;
-    if (!rc)
-        rc = wp_compare_in_hand(tree);
     if (!rc)
         rc = place_flame(tree, WP_BEFORE, &before->flame);
     if (!rc)

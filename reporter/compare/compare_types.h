@@ -129,6 +129,7 @@ struct wp_compare {
     size_t shown_rows;                      /* of a family, that were asked for; 0: as many as fit */
     struct wp_change told[WP_COMPARE_TOLD]; /* what is said first: of all rows, before some were left out */
     size_t told_count;
+    bool is_unsettled;                               /* by the request, of few recordings (contention.h) */
     bool is_arranged;                                /* told is what is said */
     struct wp_change perhaps;                        /* largely worse and not sure, the first to tell; no name: none */
     struct wp_moderation moderation;                 /* freedom 0: no side has several recordings */

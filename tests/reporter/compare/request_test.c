@@ -344,6 +344,23 @@ static void a_pool_that_is_waited_for_is_worse(void **state)
     }
 }
 
+/* An interpreter's lock makes a few more milliseconds of a thread many of all others: what it does is the cause. */
+static void what_own_threads_wait_for_is_told_first(void **state)
+{
+    struct turns before = {.pause_ms = 10, .seed = 1},
+                 after = {.ms = {[RUN] = 2, [TURN] = 12}, .pause_ms = 10, .seed = 2, .is_later = true};
+    struct wp_facts facts[2];
+    (void)state;
+    struct wp_compare made = compare(&before, &after, facts, &WP_COMPARE_DEFAULTS);
+    const struct wp_change *first = made.changes[WP_CHANGE_HOPS].rows;
+    assert_int_equal(first[0].verdict, WP_VERDICT_WORSE);
+    assert_int_equal(first[0].category, WP_UNDERSTOOD_FUNCTIONS);
+    assert_int_equal(first[1].verdict, WP_VERDICT_WORSE);
+    assert_int_equal(first[1].category, WP_OTHER_PATH);
+    assert_true(first[1].delta > 3 * first[0].delta);
+    end(&made, facts);
+}
+
 /* Where recordings are few, they say little of how each hop varies: requests do. */
 static void few_recordings_are_told_by_requests(void **state)
 {
@@ -438,7 +455,8 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_faster_release_is_no_worse),
         cmocka_unit_test(waiting_for_work_is_never_worse), cmocka_unit_test(a_request_is_the_unit),
         cmocka_unit_test(equals_raise_no_alarm), cmocka_unit_test(a_slower_hop_is_found),
-        cmocka_unit_test(a_pool_that_is_waited_for_is_worse), cmocka_unit_test(few_recordings_are_told_by_requests),
-        cmocka_unit_test(what_may_be_worse_is_said), cmocka_unit_test(a_unit_that_cannot_be_had_is_said)};
+        cmocka_unit_test(a_pool_that_is_waited_for_is_worse), cmocka_unit_test(what_own_threads_wait_for_is_told_first),
+        cmocka_unit_test(few_recordings_are_told_by_requests), cmocka_unit_test(what_may_be_worse_is_said),
+        cmocka_unit_test(a_unit_that_cannot_be_had_is_said)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
