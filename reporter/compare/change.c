@@ -15,6 +15,7 @@
 #define LEAST_ALIKE 5.0      /* what large rows of a category say of each other, in degrees of freedom */
 #define LEAST_RELATIVE 0.005 /* the same of a row that both have */
 #define IDLE_SHARE 0.5       /* of a difference: a row that has more is of threads with nothing to do */
+#define SMALL_SHARE 0.3      /* an error of the logarithm */
 #define OF_CONTENTION 0.25   /* so much of what requests wait for a CPU others make of any other time */
 #define LEAST_PIECES 5u      /* on the fuller side: fewer happenings are no distribution */
 
@@ -113,11 +114,6 @@ static bool is_few(const struct wp_change *change)
         return false;
     bool testable = change->rate[WP_BEFORE].freedom > 0 && change->rate[WP_AFTER].freedom > 0;
     return !testable || (change->count[WP_BEFORE] < LEAST_PIECES && change->count[WP_AFTER] < LEAST_PIECES);
-}
-
-bool wp_compare_is_unsettled(const struct wp_compare_build *build)
-{
-    return build->requests.count && build->intervals[WP_BEFORE].count < 2 && build->intervals[WP_AFTER].count < 2;
 }
 
 bool wp_compare_is_by_recording(const struct wp_compare *compare)
@@ -267,6 +263,22 @@ static struct wp_welch recordings_test(const struct wp_compare *compare, struct 
     return (struct wp_welch){t, relative.freedom, p};
 }
 
+/* Times vary by shares of themselves: where these are small, the logarithms are tested. Of a time that is a hundred
+ * times as long, else the error of the longer one alone would count. */
+static struct wp_welch share_test(const struct wp_measured_rate rates[2])
+{
+    struct wp_measured_rate logs[2];
+    bool is_small = true;
+    for (int i = 0; i < 2; i++) {
+        is_small &= rates[i].value > 0 && rates[i].error <= SMALL_SHARE * rates[i].value;
+        logs[i] = rates[i];
+        logs[i].value = rates[i].value > 0 ? log(rates[i].value) : 0;
+        logs[i].error = rates[i].value > 0 ? rates[i].error / rates[i].value : 0;
+    }
+    return is_small ? wp_welch_test(&logs[WP_BEFORE], &logs[WP_AFTER])
+                    : wp_welch_test(&rates[WP_BEFORE], &rates[WP_AFTER]);
+}
+
 /* The rates without what others on the machine make of the difference, as far as requests tell: who waits less for a
  * CPU does not run as fast in each recording, either. */
 static struct wp_welch calm_test(const struct wp_compare *compare, const struct wp_change *change)
@@ -277,15 +289,18 @@ static struct wp_welch calm_test(const struct wp_compare *compare, const struct 
     if (before > 0 && ratio > 0)
         rates[WP_AFTER].value =
             before * exp(wp_contention_rest(log(ratio), operands[WP_BEFORE].contention, operands[WP_AFTER].contention));
-    for (int i = 0; i < 2; i++)
-        rates[i].error = hypot(rates[i].error, rates[i].value * operands[i].contention * OF_CONTENTION);
-    return wp_welch_test(&rates[WP_BEFORE], &rates[WP_AFTER]);
+    for (int i = 0; i < 2; i++) {
+        double share = operands[i].contention * OF_CONTENTION / sqrt(fmax(1, operands[i].intervals));
+        rates[i] = wp_rate_with_known(rates[i], rates[i].value * share);
+    }
+    return share_test(rates);
 }
 
 /* From what varies inside of recordings, and between them where there are several. */
 static struct wp_welch buckets_test(const struct wp_compare *compare, struct wp_change *change)
 {
-    double shared = widen(compare, change);
+    /* Of few recordings that requests tell, how the buckets of one differ from those of another is in their errors. */
+    double shared = compare->is_unsettled ? 0 : widen(compare, change);
     struct wp_welch welch = calm_test(compare, change);
     if (shared > 0 && welch.freedom > shared) /* both errors are one estimate: its degrees of freedom do not add up */
         welch.p = wp_student_tail(welch.t, shared);
@@ -323,12 +338,16 @@ void wp_change_judge(const struct wp_compare *compare, struct wp_change *change,
     change->verdict = is_worse ? WP_VERDICT_WORSE : WP_VERDICT_BETTER;
 }
 
+bool wp_change_is_idle(const struct wp_change *change)
+{
+    return fabs(change->delta) > 0 && change->idle_delta / change->delta >= IDLE_SHARE;
+}
+
 bool wp_change_is_moved(const struct wp_compare *compare, const struct wp_change *change)
 {
     bool is_worse = change->verdict == WP_VERDICT_WORSE, is_better = change->verdict == WP_VERDICT_BETTER;
     if (change->kind != WP_CHANGE_TIME)
         return compare->is_worse_whole && is_better;
-    bool is_idle = fabs(change->delta) > 0 && change->idle_delta / change->delta >= IDLE_SHARE;
     return (compare->is_worse_whole && is_better) || (compare->is_better_whole && is_worse) ||
-        (is_idle && (is_worse || is_better));
+        (wp_change_is_idle(change) && (is_worse || is_better));
 }

@@ -20,12 +20,12 @@ void wp_change_test(const struct wp_compare *compare, struct wp_change *change);
 int wp_compare_moderate(struct wp_compare *compare);
 /* Each side has several recordings, and one of them is the unit. */
 bool wp_compare_is_by_recording(const struct wp_compare *compare);
-/* By the request, of one recording a side: how waits for a CPU vary from one to the next is not known. */
-bool wp_compare_is_unsettled(const struct wp_compare_build *build);
 /* False when the row has too few data for a test, or is ignored and not judged. */
 bool wp_change_is_tested(const struct wp_change *change);
 /* Worse or better when it is sure, above the threshold and of `material` ns a unit or more. */
 void wp_change_judge(const struct wp_compare *compare, struct wp_change *change, double material);
+/* Half of the difference or more is threads that wait for work or for a client. */
+bool wp_change_is_idle(const struct wp_change *change);
 /* Of a part with a verdict: the whole goes the other way, or it is mostly idleness; then it has no verdict. */
 bool wp_change_is_moved(const struct wp_compare *compare, const struct wp_change *change);
 

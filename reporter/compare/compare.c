@@ -5,11 +5,13 @@
 #include "reporter/compare/change.h"
 #include "reporter/compare/compare_build.h"
 #include "reporter/compare/compare_flame.h"
+#include "reporter/compare/compare_in_hand.h"
 #include "reporter/compare/compare_location.h"
 #include "reporter/compare/compare_method.h"
 #include "reporter/compare/compare_requests.h"
 #include "reporter/compare/compare_whole.h"
 #include "reporter/compare/compare_work.h"
+#include "reporter/compare/contention.h"
 #include "reporter/recording/recorded_title.h"
 #include "storage/report/report_read.h"
 #include "storage/report/report_series.h"
@@ -20,6 +22,12 @@
 #include <string.h>
 
 #define MATERIAL_SHARE 0.002 /* of the whole before: a change of less is not worth a verdict, however sure */
+#define UNSETTLED_SHARE 0.01 /* the same of requests in few recordings: a CPU that is shared makes as much */
+
+#define OF_OWN_WAITS 0.1
+#define PERHAPS_PERCENT 25.0 /* from which what is not sure is told, */
+#define PERHAPS_TIMES 100.0  /* ... and with this by a weaker test: */
+#define PERHAPS_ALPHA 0.25
 
 enum alpha_share { SHARE_WALL, SHARE_REQUESTS, SHARE_HOPS, SHARE_PROCESSES, SHARE_CATEGORIES, SHARE_PARTS, SHARES };
 
@@ -151,6 +159,13 @@ static int rank_class(const struct wp_compare *compare, const struct wp_change *
     return wp_change_is_tested(change) && change->adjusted < compare->options.alpha ? 2 : 3;
 }
 
+/* Who waits for threads of its own waits for what these do: with a tenth of the difference that is told first. */
+static double size_to_tell(const struct wp_change *change)
+{
+    bool is_own_wait = change->category == WP_OTHER_PATH && change->hop && !strstr(change->name, " › ");
+    return fabs(change->delta) * (is_own_wait ? OF_OWN_WAITS : 1);
+}
+
 /* Worse, then better, then sure but small, each by its size; the rest by how near to sure it is. */
 static int compare_changes(const void *left, const void *right, void *context)
 {
@@ -159,8 +174,8 @@ static int compare_changes(const void *left, const void *right, void *context)
     int a_class = rank_class(compare, a), b_class = rank_class(compare, b);
     if (a_class != b_class)
         return a_class - b_class;
-    double a_by = a_class < 3 ? fabs(a->delta) : wp_change_is_tested(a) ? fabs(a->t) : 0;
-    double b_by = b_class < 3 ? fabs(b->delta) : wp_change_is_tested(b) ? fabs(b->t) : 0;
+    double a_by = a_class < 3 ? size_to_tell(a) : wp_change_is_tested(a) ? fabs(a->t) : 0;
+    double b_by = b_class < 3 ? size_to_tell(b) : wp_change_is_tested(b) ? fabs(b->t) : 0;
     if (a_by != b_by)
         return a_by > b_by ? -1 : 1;
     if (fabs(a->delta) != fabs(b->delta))
@@ -320,7 +335,7 @@ static int build_family(struct wp_compare_build *build, enum wp_change_family fa
 
 static double material_of(const struct wp_compare *compare)
 {
-    return MATERIAL_SHARE * compare->operand[WP_BEFORE].unit_ns;
+    return (compare->is_unsettled ? UNSETTLED_SHARE : MATERIAL_SHARE) * compare->operand[WP_BEFORE].unit_ns;
 }
 
 /* A row that is smaller than the least difference on both sides gets no verdict: there is no test to correct for. */
@@ -447,6 +462,27 @@ static int build_rows(struct wp_compare_build *build)
     return rc ? rc : wp_compare_whole(build);
 }
 
+/* Much worse, if it is no chance, which has less than that share in it. */
+static bool is_perhaps(const struct wp_compare *compare, const struct wp_change *change)
+{
+    double toward = change->kind == WP_CHANGE_RATE ? -change->delta : change->delta;
+    double least = change->kind == WP_CHANGE_TIME ? material_of(compare) : 0, percent = fabs(change->percent);
+    return change->verdict == WP_VERDICT_SAME && wp_change_is_tested(change) && toward > least &&
+        !wp_change_is_idle(change) && percent >= PERHAPS_PERCENT &&
+        (change->p < compare->options.alpha || (percent >= PERHAPS_TIMES && change->adjusted < PERHAPS_ALPHA));
+}
+
+/* The whole first, in its order, then hops; where something is said already there is none. */
+static void find_perhaps(struct wp_compare *compare)
+{
+    for (int family = 0; family <= WP_CHANGE_HOPS; family++)
+        for (size_t i = 0; i < compare->changes[family].count; i++) {
+            const struct wp_change *change = &compare->changes[family].rows[i];
+            if (!compare->worse && !compare->better && !compare->perhaps.name && is_perhaps(compare, change))
+                compare->perhaps = *change;
+        }
+}
+
 static int judge(struct wp_compare_build *build)
 {
     struct wp_compare *compare = build->compare;
@@ -460,19 +496,21 @@ static int judge(struct wp_compare_build *build)
         judge_family(compare, (enum wp_change_family)family);
     if (!rc)
         rc = wp_compare_locations(build);
+    if (compare->options.method == WP_METHOD_T_TEST)
+        find_perhaps(compare);
     return rc;
 }
 
 /* Commands that run from start to end are compared by what one recording takes; services by what they did, where
- * recordings or requests tell it, else by the second. */
+ * requests or else recordings tell it, else by the second. */
 static int choose_unit(struct wp_compare_build *build)
 {
     struct wp_compare_options *options = &build->compare->options;
-    enum wp_per asked = options->per;
+    enum wp_per asked = build->compare->asked = options->per;
     bool is_work = false, is_request = false, is_auto = asked == WP_PER_AUTO && options->method == WP_METHOD_T_TEST;
-    int rc = asked == WP_PER_WORK || is_auto ? wp_compare_work(build, &is_work) : 0;
-    if (!rc && (asked == WP_PER_REQUEST || (is_auto && !is_work)))
-        rc = wp_compare_requests(build, &is_request);
+    int rc = asked == WP_PER_REQUEST || is_auto ? wp_compare_requests(build, &is_request) : 0;
+    if (!rc && (asked == WP_PER_WORK || (is_auto && !is_request)))
+        rc = wp_compare_work(build, &is_work);
     if (asked >= WP_PER_WORK)
         options->per = is_work ? WP_PER_WORK : is_request ? WP_PER_REQUEST : WP_PER_WALL;
     for (int i = 0; i < 2 && !is_request; i++)
@@ -487,6 +525,8 @@ static int work(struct wp_compare_build *build)
     struct wp_row_sums own = {0};
     int rc = wp_compare_tree_init(&build->tree, build->facts[WP_BEFORE], build->facts[WP_AFTER]);
     if (!rc)
+        rc = wp_compare_in_hand(&build->tree);
+    if (!rc)
         rc = wp_row_sums_init(&own, &build->tree, 1, own_running, &build->tree);
     for (int operand = 0; operand < 2 && !rc; operand++)
         rc = wp_intervals_find(
@@ -495,6 +535,7 @@ static int work(struct wp_compare_build *build)
         describe_operand(build, operand, &own);
     if (!rc)
         rc = choose_unit(build);
+    compare->is_unsettled = wp_compare_is_unsettled(build);
     if (!rc)
         label_operands(compare);
     if (!rc)

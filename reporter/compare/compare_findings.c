@@ -226,6 +226,9 @@ const char *wp_compare_summary(struct wp_pool *pool, const struct wp_compare *co
     if (!compare->judged && compare->options.method == WP_METHOD_T_TEST)
         return wp_pool_printf(
             pool, "%s and %s cannot be tested against each other: too little was recorded.", after, before);
+    if (compare->perhaps.name)
+        return wp_pool_printf(pool, "Perhaps, and more recordings of both would tell: %s",
+            wp_compare_sentence(pool, compare, &compare->perhaps));
     return wp_pool_printf(pool,
         compare->options.method == WP_METHOD_T_TEST
             ? "Nothing in %s takes longer or shorter than in %s by more than it varies by itself."

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/compare/compare_notices.h"
 
+#include "reporter/compare/compare.h"
 #include "reporter/display/humanize.h"
 #include "reporter/recording/recorded_title.h"
+
+#include <inttypes.h>
 
 /* What one side's data cannot say; NULL: nothing. */
 static const char *lack_of(struct wp_pool *pool, const struct wp_operand *operand)
@@ -21,11 +24,31 @@ static const char *lack_of(struct wp_pool *pool, const struct wp_operand *operan
     return NULL;
 }
 
+/* Why it is not by the unit that was asked for; NULL: it is. */
+static const char *unit_of(struct wp_pool *pool, const struct wp_compare *compare)
+{
+    const char *unit = wp_per_unit(compare->options.per);
+    if (compare->asked == WP_PER_WORK && compare->options.per != WP_PER_WORK)
+        return wp_pool_printf(pool,
+            "Not per work, as was asked, but in %s: work takes two recordings or more of each, of about the same "
+            "length and with three hops in common; there are %" PRIu32 " and %" PRIu32 ".",
+            unit, compare->operand[WP_BEFORE].intervals, compare->operand[WP_AFTER].intervals);
+    if (compare->asked == WP_PER_REQUEST && compare->options.per != WP_PER_REQUEST)
+        return wp_pool_printf(pool,
+            "Not per request, as was asked, but in %s: that takes a port which both serve a hundred times or more, "
+            "for most of what they do.",
+            unit);
+    return NULL;
+}
+
 size_t wp_compare_notices(
     struct wp_pool *pool, const struct wp_compare *compare, const char *notices[WP_COMPARE_NOTICES])
 {
     const struct wp_facts *const *facts = compare->facts;
     size_t count = 0;
+    const char *unit = unit_of(pool, compare);
+    if (unit)
+        notices[count++] = unit;
     if (wp_recorded_differs(facts[WP_BEFORE], facts[WP_AFTER]))
         notices[count++] = wp_pool_printf(pool,
             "The commands differ: %s is of %s and %s of %s. RELEASE:AGGREGATE chooses others, which wakepath-store "

@@ -4,7 +4,7 @@
 /* What a reader of a comparison must know before its rows: other commands, other releases, too little data. */
 #include "reporter/compare/compare_types.h"
 
-#define WP_COMPARE_NOTICES 6
+#define WP_COMPARE_NOTICES 7
 
 /* Sentences, in the pool; how many. */
 size_t wp_compare_notices(

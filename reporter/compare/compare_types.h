@@ -14,7 +14,7 @@ enum wp_per {         /* what both sides are divided by */
     WP_PER_RECORDING, /* one recording, for commands that are run from start to end */
     WP_PER_WORK,      /* what a service does in a second of the older side (compare_work.h) */
     WP_PER_REQUEST,   /* a request of a service (compare_requests.h) */
-    WP_PER_AUTO, /* RECORDING where both sides are of recorded commands; else WORK or REQUEST where known, or WALL */
+    WP_PER_AUTO, /* RECORDING where both sides are of recorded commands; else REQUEST or WORK where known, or WALL */
 };
 
 enum wp_verdict {
@@ -55,7 +55,7 @@ struct wp_change {
     int category;       /* -1 none */
     uint32_t hop;       /* of hops: the chain's id while the comparison is made */
     uint32_t permalink; /* a node of the newer flame that the row stands on, 0 none */
-    bool is_ignored;    /* not judged: as was asked, or as one recording cannot tell it */
+    bool is_ignored;    /* not judged: as was asked, or as few recordings cannot tell it */
     bool is_lone;       /* in all recordings of one side, and in none of the other */
     bool is_in_all;     /* in all recordings of both sides, and no small part of one */
     uint64_t ns[2], count[2];
@@ -83,7 +83,7 @@ struct wp_operand {
     uint32_t buckets, intervals;     /* intervals: recordings that can be distinguished */
     double accounted_percent, units; /* units: seconds, recordings or requests that it is divided by */
     double unit_ns;                  /* the whole of one unit */
-    double contention;               /* of requests, where one recording has to do: waits for a CPU that others had */
+    double contention;               /* of requests, where few recordings have to do: waits for a CPU that others had */
 };
 
 struct wp_compare_options {
@@ -119,6 +119,7 @@ struct wp_compare_flame {
 struct wp_compare {
     struct wp_pool pool;
     struct wp_compare_options options;
+    enum wp_per asked; /* options.per is what is taken */
     struct wp_operand operand[2];
     struct wp_changes changes[WP_CHANGE_FAMILIES];
     struct wp_compare_flame flames[2];      /* the older side's, and the newer's */
@@ -128,7 +129,9 @@ struct wp_compare {
     size_t shown_rows;                      /* of a family, that were asked for; 0: as many as fit */
     struct wp_change told[WP_COMPARE_TOLD]; /* what is said first: of all rows, before some were left out */
     size_t told_count;
+    bool is_unsettled;                               /* by the request, of few recordings (contention.h) */
     bool is_arranged;                                /* told is what is said */
+    struct wp_change perhaps;                        /* largely worse and not sure, the first to tell; no name: none */
     struct wp_moderation moderation;                 /* freedom 0: no side has several recordings */
     struct wp_moderation by_category[WP_CATEGORIES]; /* where a recording is the unit: of the large rows of each */
     bool is_worse_whole;  /* the wall time is surely worse, or what requests say of the whole */

@@ -219,7 +219,7 @@ static void without_others(const struct wp_compare_build *build, struct wp_measu
     double difference = logs[WP_AFTER].value - logs[WP_BEFORE].value;
     logs[WP_AFTER].value = logs[WP_BEFORE].value + wp_contention_rest(difference, has[WP_BEFORE], has[WP_AFTER]);
     for (int i = 0; i < 2; i++)
-        logs[i].error = sqrt(logs[i].error * logs[i].error + has[i] * has[i]);
+        logs[i] = wp_rate_with_known(logs[i], has[i] / sqrt(fmax(1, build->intervals[i].count)));
 }
 
 /* The error of a quantile is that of its rank among the requests (binomial), and what the side varies by. */
@@ -235,7 +235,7 @@ static void add_latency(struct wp_compare_build *build, const struct service *co
         double own = (log_quantile(service[i], quantile + rank) - log_quantile(service[i], quantile - rank)) / 2;
         logs[i] = spread_of(build, i);
         logs[i].value = log_quantile(service[i], quantile);
-        logs[i].error = sqrt(logs[i].error * logs[i].error + own * own + BUCKET_ERROR * BUCKET_ERROR);
+        logs[i] = wp_rate_with_known(logs[i], hypot(own, BUCKET_ERROR));
         logs[i].freedom = service[i]->count * (1 - quantile) < LEAST_BEYOND ? 0 : logs[i].freedom;
         row->rate[i].value = exp(logs[i].value);
         row->count[i] = (uint64_t)service[i]->count;

@@ -7,7 +7,8 @@
 #include <string.h>
 
 #define BEHIND "sched:behind "
-#define MOST 0.95 /* of a request */
+#define LEAST_SETTLED 4u /* recordings that tell how such waits vary from one to the next */
+#define MOST 0.95        /* of a request */
 
 static const char *name_at(const struct wp_report *tree, uint32_t node)
 {
@@ -49,11 +50,17 @@ void wp_contention_find(struct wp_compare_build *build)
     }
 }
 
+bool wp_compare_is_unsettled(const struct wp_compare_build *build)
+{
+    return build->requests.count && build->intervals[WP_BEFORE].count < LEAST_SETTLED &&
+        build->intervals[WP_AFTER].count < LEAST_SETTLED;
+}
+
 double wp_contention_of(const struct wp_compare_build *build, int side, double share)
 {
     const struct wp_compare_requests *requests = &build->requests;
     double left = 0, told = 0, contended = 0;
-    if (!requests->count || build->intervals[WP_BEFORE].count > 1 || build->intervals[WP_AFTER].count > 1)
+    if (!wp_compare_is_unsettled(build))
         return 0;
     for (unsigned i = 0; i < WP_LATENCY_BUCKETS; i++)
         left += requests->number[side][i] * share;

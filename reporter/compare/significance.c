@@ -7,6 +7,7 @@
 
 #define LEAST_BUCKETS 4u
 #define MOST_CORRELATION 0.9
+#define MOST_FREEDOM 1e6
 
 struct wp_measured_rate wp_rate_of(const double *part, const double *activity, size_t count, double divisor)
 {
@@ -32,6 +33,15 @@ struct wp_measured_rate wp_rate_of(const double *part, const double *activity, s
     double inflation = (1 + r) / (1 - r);
     rate.error = sqrt(n / (n - 1) * squares * inflation) / whole;
     rate.freedom = fmax(1, n / inflation - 1);
+    return rate;
+}
+
+struct wp_measured_rate wp_rate_with_known(struct wp_measured_rate rate, double known_error)
+{
+    double error = hypot(rate.error, known_error);
+    if (rate.error > 0 && rate.freedom > 0)
+        rate.freedom = fmin(rate.freedom * pow(error / rate.error, 4), MOST_FREEDOM);
+    rate.error = error;
     return rate;
 }
 

@@ -22,6 +22,9 @@ struct wp_measured_rate {
 /* `part[i]` of a bucket in which the activity was `activity[i]` > 0; `divisor` 0: the sum of the activity. */
 struct wp_measured_rate wp_rate_of(const double *part, const double *activity, size_t count, double divisor);
 
+/* With one more standard error, which is no estimate and has degrees of freedom without end (Satterthwaite). */
+struct wp_measured_rate wp_rate_with_known(struct wp_measured_rate rate, double known_error);
+
 /* The outcome of a t-test. */
 struct wp_welch {
     double t, freedom, p; /* p: two-sided; 1 when nothing can be said */

@@ -162,6 +162,16 @@ static void put_findings(struct wp_json *json, const struct wp_compare *compare)
     wp_pool_fini(&pool);
 }
 
+/* What is not sure, where nothing is. */
+static void put_perhaps(struct wp_json *json, const struct wp_compare *compare)
+{
+    struct wp_pool pool = {0};
+    if (compare->perhaps.name)
+        wp_json_text(json, "perhaps", wp_compare_sentence(&pool, compare, &compare->perhaps));
+    json->out->failed |= pool.failed;
+    wp_pool_fini(&pool);
+}
+
 static void put_notices(struct wp_json *json, const struct wp_compare *compare)
 {
     struct wp_pool pool = {0};
@@ -202,6 +212,7 @@ int wp_format_check_json(struct wp_buffer *out, const struct wp_compare *compare
         wp_json_text(&json, "contour", compare->facts[WP_AFTER]->contour);
     put_notices(&json, compare);
     put_findings(&json, compare);
+    put_perhaps(&json, compare);
     put_explanations(&json, compare);
     for (int family = 0; family < WP_CHANGE_FAMILIES; family++) {
         const struct wp_changes *changes = &compare->changes[family];

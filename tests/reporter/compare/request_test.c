@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Services of one recording a side: what a request consists of is compared, idle threads and pauses of clients are not.
- */
+/* Services whose requests are known: what one consists of is compared, idle threads and pauses of clients are not. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,6 +8,7 @@
 
 #include "reporter/compare/compare.h"
 #include "reporter/compare/compare_findings.h"
+#include "reporter/compare/compare_notices.h"
 #include "reporter/load/facts_read.h"
 #include "storage/report/report_series.h"
 #include "storage/report/report_transactions.h"
@@ -32,6 +32,10 @@
 #define FUTEX "PyThread_acquire_lock_timed@python3.11;__new_sem_wait_slow64@libc.so.6;sleep:futex"
 #define QUEUE WORKER ";simplequeue_get@/usr/lib/python3.11/lib-dynload/_queue.cpython-311.so;" FUTEX ";path:[web]"
 
+#define POOL                                                                                                           \
+    HANDLE ";take_connection@/srv/shop.py;Queue.get@/usr/lib/python3.11/queue.py;Condition.wait@/usr/lib/python3.11/"  \
+           "threading.py;" FUTEX ";path:[web]"
+
 enum part { RUN, UNSAMPLED, SLEEP, PARSE, EXECUTE, TURN, PARTS };
 
 /* What a request consists of, and how it differs from one to the next (standard deviation, of itself). */
@@ -50,12 +54,15 @@ static const struct {
 
 /* A service asked by one client after the other, which pauses between. */
 struct turns {
-    double ms[PARTS]; /* more of each, for a request */
-    double pause_ms;
-    double contention; /* waits for a CPU, of the rest of a request */
-    double background; /* of all time, a thread that computes for nobody */
+    double ms[PARTS];         /* more of each, for a request */
+    double pause_ms, pool_ms; /* pool: a request waits so long until another gives back what both need */
+    double contention;        /* waits for a CPU, of the rest of a request */
+    double background;        /* of all time, a thread that computes for nobody */
     uint64_t seed;
     bool is_later, has_no_parts;
+    unsigned recordings;  /* 0: one */
+    double noise;         /* how contention differs from one to the next (standard deviation of the log) */
+    enum wp_per expected; /* of all trials; wall: any */
 };
 
 static uint64_t add(struct wp_report *report, const char *stack, enum wp_category category, uint64_t at, double ms)
@@ -69,7 +76,9 @@ static uint64_t add(struct wp_report *report, const char *stack, enum wp_categor
 static void add_part(
     struct wp_report *report, const struct turns *turns, const char *who, unsigned part, double took_ms, uint64_t ns)
 {
-    struct wp_transaction_part row = {SERVICE, who, "", part, wp_latency_bucket((uint64_t)(took_ms * (double)MS)), ns};
+    struct wp_transaction_part row = {SERVICE, who,
+        part == WP_OTHER_PATH && turns->pool_ms > 0 ? "take_connection" : "", part,
+        wp_latency_bucket((uint64_t)(took_ms * (double)MS)), ns};
     if (!turns->has_no_parts && ns)
         wp_report_transaction_part(report, &row);
 }
@@ -81,7 +90,11 @@ static uint64_t add_request(struct wp_report *report, const struct turns *turns,
     uint64_t began = at;
     for (int i = 0; i < PARTS; i++)
         sum += ms[i] = fmax(0.001, (parts[i].ms + turns->ms[i]) * (1 + parts[i].spread * normal(seed)));
+    double pool = turns->pool_ms > 0 ? turns->pool_ms * (1 + 0.2 * normal(seed)) : 0;
+    sum += pool;
     double contention = sum * turns->contention * -log(chance(seed));
+    at = add(report, POOL, WP_OTHER_PATH, at, pool);
+    add_part(report, turns, "web", WP_OTHER_PATH, sum + contention, (uint64_t)(fmax(0, pool) * (double)MS));
     for (int i = 0; i < PARTS; i++) {
         at = add(report, parts[i].stack, parts[i].category, at, ms[i]);
         add_part(report, turns, parts[i].who, parts[i].category, sum + contention, (uint64_t)(ms[i] * (double)MS));
@@ -92,15 +105,13 @@ static uint64_t add_request(struct wp_report *report, const struct turns *turns,
     return at;
 }
 
-static struct wp_report *record(const struct turns *turns)
+static void record_once(struct wp_report *report, const struct turns *turns, uint64_t began, uint64_t *seed)
 {
-    struct wp_report *report = wp_report_create();
-    uint64_t seed = turns->seed, began = START + turns->is_later * LATER, at = began;
+    uint64_t at = began;
     double wall_ms = 0;
-    assert_non_null(report);
     while ((wall_ms = (double)(at - began) / (double)MS) < RECORDED_MS) {
-        double pause = turns->pause_ms * (1 + 0.1 * normal(&seed));
-        uint64_t answered = add_request(report, turns, at, &seed);
+        double pause = turns->pause_ms * (1 + 0.1 * normal(seed));
+        uint64_t answered = add_request(report, turns, at, seed);
         double all = (double)(answered - at) / (double)MS + pause;
         add(report, "[web];start_thread@libc.so.6;refresh@/srv/shop.py", WP_UNDERSTOOD_FUNCTIONS, at,
             all * turns->background);
@@ -114,6 +125,19 @@ static struct wp_report *record(const struct turns *turns)
         add(report, "[web];main@web;Arbiter.sleep@web;select@libc.so.6;sleep:pselect6", WP_DELIBERATE_SLEEP,
             began + (uint64_t)ms * MS, fmin(1000, wall_ms - ms));
     wp_report_activity(report, began, at);
+}
+
+/* Recordings of both sides alternate. */
+static struct wp_report *record(const struct turns *turns)
+{
+    struct wp_report *report = wp_report_create();
+    uint64_t seed = turns->seed;
+    assert_non_null(report);
+    for (unsigned i = 0; !i || i < turns->recordings; i++) {
+        struct turns once = *turns;
+        once.contention *= exp(turns->noise * normal(&seed));
+        record_once(report, &once, START + (2 * i + turns->is_later) * LATER, &seed);
+    }
     return report;
 }
 
@@ -122,9 +146,12 @@ static struct wp_compare compare(const struct turns *before, const struct turns 
 {
     struct wp_compare made;
     struct wp_error err = {0};
-    for (int i = 0; i < 2; i++)
-        if (wp_facts_build(&facts[i], i ? "v2" : "v1", "service", record(i ? after : before), NULL, &err))
+    for (int i = 0; i < 2; i++) {
+        const struct turns *turns = i ? after : before;
+        if (wp_facts_build(&facts[i], i ? "v2" : "v1", "service", record(turns), NULL, &err))
             fail_msg("%s", err.text);
+        facts[i].recordings = turns->recordings ? turns->recordings : 1;
+    }
     if (wp_compare_build(&made, &facts[0], &facts[1], options, &err))
         fail_msg("%s", err.text);
     return made;
@@ -159,6 +186,7 @@ static unsigned alarms(struct turns before, struct turns after, const char *hop,
         after.seed = trial * 2 + 1000003;
         struct wp_compare made = compare(&before, &after, facts, &WP_COMPARE_DEFAULTS);
         const struct wp_change *first = made.changes[WP_CHANGE_HOPS].rows;
+        assert_true(before.expected == WP_PER_WALL || made.options.per == before.expected);
         count += made.is_degraded;
         *named += hop && first->verdict == WP_VERDICT_WORSE && !strcmp(first->name, hop);
         end(&made, facts);
@@ -296,10 +324,139 @@ static void a_slower_hop_is_found(void **state)
     }
 }
 
+/* A thread that has a request in hand waits for what another gives back: that it waits for longer is worse. */
+static void a_pool_that_is_waited_for_is_worse(void **state)
+{
+    struct turns before = {.pause_ms = 10, .pool_ms = 0.3, .seed = 1},
+                 after = {.pause_ms = 10, .pool_ms = 5, .seed = 2, .is_later = true};
+    (void)state;
+    for (before.recordings = 1; before.recordings <= 2; before.recordings++) {
+        struct wp_facts facts[2];
+        after.recordings = before.recordings;
+        struct wp_compare made = compare(&before, &after, facts, &WP_COMPARE_DEFAULTS);
+        const struct wp_change *first = &made.changes[WP_CHANGE_HOPS].rows[0];
+        assert_int_equal(first->verdict, WP_VERDICT_WORSE);
+        assert_string_equal(first->name, "web");
+        assert_int_equal(first->category, WP_OTHER_PATH);
+        assert_string_equal(first->place, "take_connection");
+        assert_true(fabs(first->delta / MS / 4.7 - 1) < 0.1); /* idle workers are not in it */
+        end(&made, facts);
+    }
+}
+
+/* An interpreter's lock makes a few more milliseconds of a thread many of all others: what it does is the cause. */
+static void what_own_threads_wait_for_is_told_first(void **state)
+{
+    struct turns before = {.pause_ms = 10, .seed = 1},
+                 after = {.ms = {[RUN] = 2, [TURN] = 12}, .pause_ms = 10, .seed = 2, .is_later = true};
+    struct wp_facts facts[2];
+    (void)state;
+    struct wp_compare made = compare(&before, &after, facts, &WP_COMPARE_DEFAULTS);
+    const struct wp_change *first = made.changes[WP_CHANGE_HOPS].rows;
+    assert_int_equal(first[0].verdict, WP_VERDICT_WORSE);
+    assert_int_equal(first[0].category, WP_UNDERSTOOD_FUNCTIONS);
+    assert_int_equal(first[1].verdict, WP_VERDICT_WORSE);
+    assert_int_equal(first[1].category, WP_OTHER_PATH);
+    assert_true(first[1].delta > 3 * first[0].delta);
+    end(&made, facts);
+}
+
+/* Where recordings are few, they say little of how each hop varies: requests do. */
+static void few_recordings_are_told_by_requests(void **state)
+{
+    static const struct {
+        enum part part;
+        double more_ms;
+        unsigned recordings;
+        const char *hop;
+    } cases[] = {{EXECUTE, 25, 2, "web › postgres"}, {EXECUTE, 1, 2, "web › postgres"}, {SLEEP, 4, 2, "web"},
+        {EXECUTE, 1, 3, "web › postgres"}, {TURN, 1, 3, "web"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct turns before = {.pause_ms = 30,
+            .recordings = cases[i].recordings,
+            .contention = 0.5,
+            .noise = 0.5,
+            .expected = WP_PER_REQUEST};
+        struct turns after = before;
+        after.ms[cases[i].part] = cases[i].more_ms;
+        unsigned named, count = alarms(before, after, cases[i].hop, 40, &named);
+        print_message("%u recordings, %.0f ms more of a part of %s: found in %u of 40, named first in %u\n",
+            cases[i].recordings, cases[i].more_ms, cases[i].hop, count, named);
+        assert_true(count >= 38 && named >= 38);
+    }
+    for (unsigned recordings = 2; recordings <= 4; recordings++) {
+        struct turns before = {
+            .pause_ms = 30, .recordings = recordings, .contention = 0.5, .noise = 0.5, .expected = WP_PER_REQUEST};
+        unsigned named, count = alarms(before, before, NULL, 100, &named);
+        print_message("%u recordings: %u of 100 equals raise an alarm\n", recordings, count);
+        assert_true(count <= 1);
+    }
+}
+
+/* What is much worse and not sure is said as that, and no longer that nothing is. */
+static void what_may_be_worse_is_said(void **state)
+{
+    struct turns before = {.pause_ms = 30, .recordings = 2, .contention = 0.5, .noise = 0.5, .has_no_parts = true},
+                 after = before;
+    unsigned perhaps = 0, equal = 0;
+    (void)state;
+    after.is_later = true;
+    for (uint64_t trial = 1; trial <= 40; trial++) {
+        struct wp_facts facts[2];
+        struct wp_pool pool = {0};
+        before.seed = trial * 2;
+        after.seed = trial * 2 + 1000003;
+        after.ms[EXECUTE] = trial % 2 ? 25 : 0;
+        struct wp_compare made = compare(&before, &after, facts, &WP_COMPARE_DEFAULTS);
+        const char *said = wp_compare_summary(&pool, &made);
+        assert_int_equal(made.options.per, WP_PER_WORK);
+        bool is = !strncmp(
+            said, "Perhaps, and more recordings of both would tell: The p50 of requests on tcp port 80 takes ", 91);
+        assert_true(!is || !made.is_degraded);
+        *(trial % 2 ? &perhaps : &equal) += is || (trial % 2 && made.is_degraded);
+        wp_pool_fini(&pool);
+        end(&made, facts);
+    }
+    print_message("perhaps or surely: %u of 20 slower ones, %u of 20 equals\n", perhaps, equal);
+    assert_true(perhaps == 20 && equal <= 1);
+}
+
+/* Not another one in silence. */
+static void a_unit_that_cannot_be_had_is_said(void **state)
+{
+    struct turns before = {.pause_ms = 30, .seed = 1}, after = {.pause_ms = 30, .seed = 2, .is_later = true};
+    struct wp_compare_options options = WP_COMPARE_DEFAULTS;
+    const char *notices[WP_COMPARE_NOTICES];
+    struct wp_facts facts[2];
+    struct wp_pool pool = {0};
+    (void)state;
+    options.per = WP_PER_WORK;
+    struct wp_compare made = compare(&before, &after, facts, &options);
+    assert_int_equal(made.options.per, WP_PER_WALL);
+    assert_int_equal(wp_compare_notices(&pool, &made, notices), 1);
+    if (!strstr(notices[0], "Not per work, as was asked, but in a second of wall time: work takes two recordings"))
+        fail_msg("%s", notices[0]);
+    end(&made, facts);
+    before.has_no_parts = true;
+    options.per = WP_PER_REQUEST;
+    made = compare(&before, &after, facts, &options);
+    assert_int_equal(wp_compare_notices(&pool, &made, notices), 1);
+    assert_non_null(strstr(notices[0], "Not per request, as was asked, but in a second of wall time: "));
+    end(&made, facts);
+    made = compare(&before, &after, facts, &WP_COMPARE_DEFAULTS);
+    assert_int_equal(wp_compare_notices(&pool, &made, notices), 0);
+    end(&made, facts);
+    wp_pool_fini(&pool);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_faster_release_is_no_worse),
         cmocka_unit_test(waiting_for_work_is_never_worse), cmocka_unit_test(a_request_is_the_unit),
-        cmocka_unit_test(equals_raise_no_alarm), cmocka_unit_test(a_slower_hop_is_found)};
+        cmocka_unit_test(equals_raise_no_alarm), cmocka_unit_test(a_slower_hop_is_found),
+        cmocka_unit_test(a_pool_that_is_waited_for_is_worse), cmocka_unit_test(what_own_threads_wait_for_is_told_first),
+        cmocka_unit_test(few_recordings_are_told_by_requests), cmocka_unit_test(what_may_be_worse_is_said),
+        cmocka_unit_test(a_unit_that_cannot_be_had_is_said)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
