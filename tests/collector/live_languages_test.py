@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Stacks of programs in interpreted languages against what the programs themselves say: live_languages_test.py FACTS_DUMP
 HOSTILE_RUBY_FIXTURE CACHE_DIR. Every CPython of 3.9 to 3.13 that the machine has (/usr/bin/python3 and those of pyenv(1)), Ruby 3.1,
-PHP 8.2, Perl 5.36, Java 17 and the machine's Node.js (18 or 20), and 22 and 24 from npm's registry, kept in CACHE_DIR;
-php-fpm and uwsgi, whose workers are forked; PHP with its compiler."""
+PHP 8.2, Perl 5.36, Java 17 and the machine's Node.js (18 or 20), and Node.js 22 and 24 from npm's registry and Java 21 and 25 of
+Debian 13, kept in CACHE_DIR; php-fpm and uwsgi, whose workers are forked; PHP with its compiler."""
 import glob, json, os, re, shutil, subprocess, sys, tempfile, unittest
 
 from live_facts_test import record
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import debian_root
 import npm_package
 
 CACHE = sys.argv[3]
@@ -22,6 +23,14 @@ FIND_UVLOOP = "import importlib.util, sys; print(sys.version if importlib.util.f
 # Of Node.js as it is built for everyone: (version, digest of the package's archive).
 NODES = (("22.23.3", "00b5c43d88958dbbf45339c4d5e9a76289c7e25876fd08270b379e485e151fc5"),
          ("24.21.0", "61ecf27ad70afee991b671c28561eb497028294a67d132f9bbaac9ad73f81d3b"))
+
+
+JAVAS = ("21", "25")
+
+
+def fetch_javas():
+    """The folder with Java of Debian 13."""
+    return debian_root.unpacked("trixie", [f"openjdk-{version}-jre-headless" for version in JAVAS], CACHE)
 
 
 def fetch_nodes(folder):
@@ -62,7 +71,14 @@ def programs(folder):
         found["Perl 5.36"] = ["perl", f"{FOLDER}/perl_fixture.pl", "3"]
     if shutil.which("javac") and re.match(r"openjdk 17\.", version_of(["java", "--version"])):
         subprocess.run(["javac", "-d", folder, f"{FOLDER}/JavaFixture.java"], check=True)
-        found["Java 17"] = ["java", "-XX:+UnlockDiagnosticVMOptions", "-XX:+ShowHiddenFrames", "-cp", folder, "JavaFixture", "20"]
+        shown = ["-XX:+UnlockDiagnosticVMOptions", "-XX:+ShowHiddenFrames", "-cp"]
+        found["Java 17"] = ["java", *shown, folder, "JavaFixture", "20"]
+        try:
+            for version in JAVAS:
+                command = [f"/usr/lib/jvm/java-{version}-openjdk-amd64/bin/java", *shown, "/mnt", "JavaFixture", "20"]
+                found["Java " + version] = debian_root.command(fetch_javas(), folder, command)
+        except debian_root.Missing:  # as test_javas_of_debian says
+            pass
     said = version_of(["node", "--version"])
     nodes = {"Node.js " + said: "node"} if re.match(r"v(18|20|22|24)\.", said) else {}
     try:
@@ -129,11 +145,19 @@ class Languages(unittest.TestCase):
         except npm_package.Missing as why:
             self.skipTest(" ".join(str(why).replace("'", "").split()))  # in one line, without quotes: it is counted (tests/repeated.py)
 
+    def test_javas_of_debian(self):
+        """They are here: without Debian's mirror test_stacks is without them."""
+        try:
+            fetch_javas()
+        except debian_root.Missing as why:
+            self.skipTest(" ".join(str(why).replace("'", "").split()))
+
     def test_stacks(self):
         with tempfile.TemporaryDirectory() as folder:
             def work():
                 for name, command in found.items():
-                    subprocess.run([*command, f"{folder}/{name}"], check=True)
+                    seen = "/mnt" if command[0] == "unshare" else folder
+                    subprocess.run([*command, f"{seen}/{name}"], check=True)
                 return subprocess.run([sys.argv[2]], stdout=subprocess.PIPE, text=True, check="Ruby 3.1" in found).stdout
             found = programs(folder)
             hostile, facts = record(work)
