@@ -145,6 +145,8 @@ struct wp_java_layout {
     wp_u8 continuation_bytes; /* of a ContinuationEntry on the stack; 0: there is none */
     wp_u8 has_offsets;        /* instead of addresses: from 25 on */
     wp_u8 number_least;       /* of the bytes of a number in a stream */
+    wp_u32 heap_base;         /* of compressed pointers into the heap: where that is kept, from the table on, ... */
+    wp_u32 heap_shift;        /* ... and what they are shifted by; both are signed */
 };
 #define WP_JAVA_ENTRY 0x8000u
 #define WP_JAVA_ENTRY_BYTES 48u

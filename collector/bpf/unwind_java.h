@@ -8,16 +8,19 @@
  * frames are. Compiled code keeps what it likes in bp.
  */
 #include "interp_bind.h"
-#include "unwind_walk.h"
+#include "unwind_virtual.h"
 
 #define JAVA_HOPS 12
 #define JAVA_FREE 0xffu
 /* The names begin with these. */
-#define JAVA_NAME_COMPILED 0x00646f6874656d6eull    /* "nmethod" */
-#define JAVA_NAME_NATIVE 0x6e2065766974616eull      /* "native nmethod" */
-#define JAVA_NAME_INTERPRETER 0x6572707265746e49ull /* "Interpreter" */
-#define JAVA_NAME_VTABLE 0x6320656c62617476ull      /* "vtable chunks" */
-#define JAVA_NAME_ADAPTERS 0x204932432f433249ull    /* "I2C/C2I adapters" */
+#define JAVA_NAME_COMPILED 0x00646f6874656d6eull     /* "nmethod" */
+#define JAVA_NAME_NATIVE 0x6e2065766974616eull       /* "native nmethod" */
+#define JAVA_NAME_INTERPRETER 0x6572707265746e49ull  /* "Interpreter" */
+#define JAVA_NAME_VTABLE 0x6320656c62617476ull       /* "vtable chunks" */
+#define JAVA_NAME_STUBS 0x74756f5262757453ull        /* "StubRoutines (continuation stubs)" and others */
+#define JAVA_NAME_CONTINUATION 0x61756e69746e6f63ull /* ... from here on: "continua" */
+#define JAVA_NAME_CONTINUATION_AT 14
+#define JAVA_NAME_ADAPTERS 0x204932432f433249ull /* "I2C/C2I adapters" */
 /* Of an interpreted method's frame, from bp - 64 on. */
 #define JAVA_FRAME_BYTECODE (-64)
 #define JAVA_FRAME_METHOD (-24)
@@ -82,6 +85,8 @@ static __always_inline long return_java(struct walk *w, __u64 cfa, bool has_bp)
         return stop_java(w, WP_UNWIND_UNREADABLE);
     if (has_bp && !read_word(w, cfa - 16, &w->bp))
         return stop_java(w, WP_UNWIND_UNREADABLE);
+    if (has_bp)
+        w->bp = java_link(w->bp, cfa - 16);
     w->ip = caller;
     w->sp = cfa;
     w->is_exact = 0;
@@ -99,6 +104,8 @@ static __always_inline long step_interpreted(struct walk *w)
     else if (!read_word(w, bp + JAVA_FRAME_BYTECODE, &place))
         return stop_java(w, WP_UNWIND_UNREADABLE);
     put_jit(w, method & 7 ? JAVA_STUB : method | JAVA_INTERPRETED, place);
+    sp = java_link(sp, bp);
+    w->bp = java_link(w->bp, bp);
     if (sp <= w->sp || sp < bp || sp & 7)
         return stop_java(w, WP_UNWIND_UNREADABLE);
     w->sp = sp;
@@ -142,7 +149,7 @@ static __always_inline long step_compiled(
     for (int i = 0; i < 6; i++) {
         if (bpf_probe_read_user(&caller, 8, (void *)(cfa - 8)))
             return stop_java(w, WP_UNWIND_UNREADABLE);
-        if (caller - w->cache < w->cache_bytes)
+        if (caller - w->cache < w->cache_bytes || is_chunk_end(w, cfa, caller))
             return return_java(w, cfa, size >= 16);
         cfa += 8;
     }
@@ -160,8 +167,22 @@ static __always_inline long step_stub(struct walk *w, const struct wp_java_layou
     return step_pointer(w);
 }
 
-static __always_inline long step_blob(struct walk *w, const struct wp_java_layout *layout)
+/* Hand-written code. */
+static __always_inline long step_routine(struct walk *w, const struct wp_interp_file *file)
 {
+    __u64 name, code;
+    if (w->is_exact || bpf_probe_read_user(&code, 8, (void *)w->ip) || (code & 0xffffff) != JAVA_BARRIER ||
+        bpf_probe_read_user(
+            &name, 8, (void *)(JAVA_BLOB(w, &file->java, WP_JAVA_BLOB_NAME) + JAVA_NAME_CONTINUATION_AT)) ||
+        name != JAVA_NAME_CONTINUATION)
+        return step_stub(w, &file->java, false);
+    put_jit(w, JAVA_STUB, 0);
+    return enter_continuation(w, file) ? 0 : stop_java(w, WP_UNWIND_NO_ROWS);
+}
+
+static __always_inline long step_blob(struct walk *w, const struct wp_interp_file *file)
+{
+    const struct wp_java_layout *layout = &file->java;
     __u64 blob = find_blob(w, layout, w->is_exact ? w->ip : w->ip - 1), name = 0;
     if (!blob || bpf_probe_read_user(w->blob, WP_JAVA_BLOB_BYTES, (void *)blob))
         return stop_java(w, WP_UNWIND_NO_ROWS);
@@ -177,6 +198,8 @@ static __always_inline long step_blob(struct walk *w, const struct wp_java_layou
         return step_compiled(w, layout, blob, JAVA_COMPILED);
     case JAVA_NAME_NATIVE:
         return step_compiled(w, layout, blob, JAVA_NATIVE);
+    case JAVA_NAME_STUBS:
+        return step_routine(w, file);
     default:
         return step_stub(w, layout, name == JAVA_NAME_VTABLE || name == JAVA_NAME_ADAPTERS);
     }
@@ -186,7 +209,11 @@ static __always_inline long step_blob(struct walk *w, const struct wp_java_layou
 static __always_inline long step_java(struct walk *w, const struct wp_interp_process *process)
 {
     __u32 before = w->jit_count;
-    long is_end = step_blob(w, &process->file.java);
+    if (!before)
+        w->chunk_end = 0;
+    long is_end = step_blob(w, &process->file);
+    if (!is_end && w->chunk_end && (!w->ip || w->sp >= w->chunk_end) && !leave_chunk(w))
+        is_end = stop_java(w, WP_UNWIND_UNREADABLE);
     if (w->jit_count == before) /* each of these frames has an entry */
         put_jit(w, JAVA_STUB, 0);
     return is_end;

@@ -51,6 +51,10 @@ struct walk {
     __u32 jit_count, segment_bits;
     struct wp_java_heap heap;              /* of HotSpot's code cache: the last one that was met ... */
     __u64 cache, cache_bytes;              /* ... and where all of them are */
+    __u64 chunk_end;                       /* of a virtual thread's frames in the heap; 0: the walk is on the stack */
+    __u64 entry_end, continuation;         /* where the stack goes on behind them; whose they are */
+    __u64 heap_base;                       /* of compressed pointers */
+    __u32 heap_shift, chunk;               /* chunk: a pointer to the one with the callers; 0: that was the last */
     struct jit_frame jit[WP_INTERP_DEPTH]; /* what was met in code that HotSpot or V8 made, innermost first */
     __u64 blob[JAVA_BLOB_WORDS];           /* the head of what HotSpot's code at the address belongs to ... */
     __u64 code;                            /* ... and where that begins */

@@ -157,7 +157,7 @@ static bool is_entry(const struct entry *entry, const char *type, const char *na
 
 /* What the table of members says. */
 struct told {
-    uint64_t heaps, major;
+    uint64_t heaps, major, heap_base, heap_shift;
     uint16_t entries[MEMBERS]; /* 0: there is none */
 };
 
@@ -169,6 +169,10 @@ static void read_members(const struct tables *t, struct told *told)
             told->heaps = entry.address;
         if (is_entry(&entry, "Abstract_VM_Version", "_vm_major_version"))
             told->major = entry.address;
+        if (is_entry(&entry, "CompressedOops", "_narrow_oop._base") || is_entry(&entry, "CompressedOops", "_base"))
+            told->heap_base = entry.address;
+        if (is_entry(&entry, "CompressedOops", "_narrow_oop._shift") || is_entry(&entry, "CompressedOops", "_shift"))
+            told->heap_shift = entry.address;
         for (unsigned j = 0; j < MEMBERS; j++)
             if (is_entry(&entry, wanted[j].type, wanted[j].name))
                 told->entries[j] = (uint16_t)(WP_JAVA_ENTRY | i);
@@ -211,9 +215,11 @@ static bool find_layout(const struct tables *t, const struct told *told, uint32_
             return false;
         out->at[wanted[i].at] = told->entries[i];
     }
+    out->heap_base = (uint32_t)(told->heap_base - t->members);
+    out->heap_shift = (uint32_t)(told->heap_shift - t->members);
     out->has_offsets = release->has_offsets;
     out->number_least = release->number_least;
-    out->continuation_bytes = release->continuation_bytes;
+    out->continuation_bytes = told->heap_base && told->heap_shift ? release->continuation_bytes : 0;
     out->block_head = size_of(t, "HeapBlock", WP_JAVA_CONST_BYTES);
     out->const_bytes = size_of(t, "ConstMethod", WP_JAVA_CONST_BYTES);
     out->pool_bytes = size_of(t, "ConstantPool", WP_JAVA_POOL_BYTES);

@@ -15,7 +15,10 @@ import npm_package
 CACHE = sys.argv[3]
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 ENOUGH = 50  # sleeps to be right about
-SLEEPS = (202, 230, 270, 271)  # futex (Ruby, Node.js), clock_nanosleep; pselect6 up to CPython 3.10, ppoll (Ruby)
+# read (Java), futex (Ruby, Node.js), clock_nanosleep; pselect6 up to CPython 3.10, ppoll (Ruby)
+SLEEPS = (0, 202, 230, 270, 271)
+VIRTUAL = "jdk.internal.vm.Continuation.enter"  # the outermost frame of a virtual thread of Java, ...
+CARRIER = "java.util.concurrent.ForkJoinWorkerThread.run"  # ... and of the thread that runs it
 
 
 FIND_UVLOOP = "import importlib.util, sys; print(sys.version if importlib.util.find_spec('uvloop') else '')"
@@ -30,7 +33,7 @@ JAVAS = ("21", "25")
 
 def fetch_javas():
     """The folder with Java of Debian 13."""
-    return debian_root.unpacked("trixie", [f"openjdk-{version}-jre-headless" for version in JAVAS], CACHE)
+    return debian_root.unpacked("trixie", ["openjdk-21-jdk-headless", *[f"openjdk-{version}-jre-headless" for version in JAVAS]], CACHE)
 
 
 def fetch_nodes(folder):
@@ -74,9 +77,7 @@ def programs(folder):
         shown = ["-XX:+UnlockDiagnosticVMOptions", "-XX:+ShowHiddenFrames", "-cp"]
         found["Java 17"] = ["java", *shown, folder, "JavaFixture", "20"]
         try:
-            for version in JAVAS:
-                command = [f"/usr/lib/jvm/java-{version}-openjdk-amd64/bin/java", *shown, "/mnt", "JavaFixture", "20"]
-                found["Java " + version] = debian_root.command(fetch_javas(), folder, command)
+            found.update(newer_javas(folder, shown))
         except debian_root.Missing:  # as test_javas_of_debian says
             pass
     said = version_of(["node", "--version"])
@@ -87,6 +88,21 @@ def programs(folder):
         pass
     for name, program in nodes.items():
         found[name] = [program, f"{FOLDER}/node_fixture.js", "3"]
+    return found
+
+
+def newer_javas(folder, options):
+    """As programs; the folder is their /mnt."""
+    root = fetch_javas()
+    compiler = ["/usr/lib/jvm/java-21-openjdk-amd64/bin/javac", "-d", "/mnt", "/mnt/VirtualFixture.java"]
+    shutil.copy(f"{FOLDER}/VirtualFixture.java", folder)
+    subprocess.run(debian_root.command(root, folder, compiler), check=True)
+    os.mkfifo(f"{folder}/fifo")
+    found = {}
+    for version in JAVAS:
+        java = [f"/usr/lib/jvm/java-{version}-openjdk-amd64/bin/java", *options, "/mnt"]
+        found["Java " + version] = debian_root.command(root, folder, [*java, "JavaFixture", "20"])
+        found[f"Java {version}, virtual threads"] = debian_root.command(root, folder, [*java, "VirtualFixture", "40", "/mnt/fifo"])
     return found
 
 
@@ -108,7 +124,10 @@ def sleeps_of(facts):
 
 def is_right(frames, expected):
     """The language's frames are the program's own, the C library's stand on them, and no call of the interpreter was left."""
-    return [f for f in frames if isinstance(f, list)] == expected and isinstance(frames[0], int) and 0 not in frames
+    own = [f for f in frames if isinstance(f, list)]
+    if expected[-1][0] == VIRTUAL and own and own[-1][0] == CARRIER:
+        own = own[:len(expected)]
+    return own == expected and frames and isinstance(frames[0], int) and 0 not in frames
 
 
 class Languages(unittest.TestCase):
