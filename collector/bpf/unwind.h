@@ -430,9 +430,9 @@ static long step(__u32 index, void *argument)
     if (area.object && find_row(&area, address, &row) && row.cfa != WP_CFA_NONE)
         return step_row(w, row);
     load_bp(w);
-    struct wp_interp_process *java = !area.object && wp_interps ? java_at(w, address) : 0;
-    if (java)
-        return step_java(w, java);
+    int java = !area.object && wp_interps ? step_java(w, address) : JAVA_NO_STEP;
+    if (java != JAVA_NO_STEP)
+        return java == JAVA_LAST_STEP;
     if (wp_interps && is_v8())
         put_v8(w);
     return step_pointer(w); /* code that has no rule may still keep a frame pointer */

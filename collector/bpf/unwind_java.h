@@ -205,9 +205,14 @@ static __always_inline long step_blob(struct walk *w, const struct wp_interp_fil
     }
 }
 
-/* Behind java_at. */
-static __always_inline long step_java(struct walk *w, const struct wp_interp_process *process)
+enum java_step { JAVA_NO_STEP, JAVA_STEP, JAVA_LAST_STEP };
+
+/* Where the walk stands may be code of HotSpot's. Not static: the verifier walks it once, with a stack of its own. */
+__noinline int step_java(struct walk *w, __u64 address)
 {
+    struct wp_interp_process *process = w ? java_at(w, address) : 0;
+    if (!w || !process)
+        return JAVA_NO_STEP;
     __u32 before = w->jit_count;
     if (!before)
         w->chunk_end = 0;
@@ -216,7 +221,7 @@ static __always_inline long step_java(struct walk *w, const struct wp_interp_pro
         is_end = stop_java(w, WP_UNWIND_UNREADABLE);
     if (w->jit_count == before) /* each of these frames has an entry */
         put_jit(w, JAVA_STUB, 0);
-    return is_end;
+    return is_end ? JAVA_LAST_STEP : JAVA_STEP;
 }
 
 #endif
