@@ -88,15 +88,15 @@ static __always_inline bool read_heaps(struct interp_context *context)
     struct wp_interp_process *process = context->process;
     __u64 heaps, list;
     __u32 count;
-    if (!process->heap_count) {
+    if (!read_user(&heaps, 8, process->file.runtime) || !read_user(&count, 4, heaps) ||
+        !read_user(&list, 8, heaps + JAVA_HEAP_LIST))
+        return false;
+    if (count && !process->heap_count) { /* before there are heaps its table may not be there, either */
         context->walk->limit = WP_INTERP_COMPLETE;
         bpf_loop(WP_JAVA_MEMBERS, read_offset, context, 0);
         if (context->walk->limit != WP_INTERP_COMPLETE)
             return false;
     }
-    if (!read_user(&heaps, 8, process->file.runtime) || !read_user(&count, 4, heaps) ||
-        !read_user(&list, 8, heaps + JAVA_HEAP_LIST))
-        return false;
     if (count == process->heap_count || count > WP_JAVA_HEAPS)
         return true;
 #pragma unroll

@@ -38,7 +38,8 @@ static __always_inline bool is_chunk_end(const struct walk *w, __u64 cfa, __u64 
     return w->chunk_end && !caller && w->chunk_end - cfa <= 8 * JAVA_ARGUMENTS;
 }
 
-/* The frames of a chunk are next. False: it is none of this continuation's, or has no frames. */
+/* The frames of a chunk are next. False: it is none of this continuation's, or has no frames: then `chunk` is the one
+ * that has its callers'. */
 static __always_inline bool enter_chunk(struct walk *w, __u32 chunk)
 {
     __u64 at = w->heap_base + ((__u64)chunk << (w->heap_shift & 31)), pc = 0;
@@ -47,9 +48,13 @@ static __always_inline bool enter_chunk(struct walk *w, __u32 chunk)
     __u32 size = w->blob[JAVA_CHUNK_SIZE] >> 32, bottom = w->blob[JAVA_CHUNK_SP] >> 32;
     __u32 sp = w->blob[JAVA_CHUNK_SP];
     __u64 stack = at + JAVA_CHUNK_BYTES, continuation = w->blob[JAVA_CHUNK_LINKS] >> 32;
-    w->chunk = w->blob[JAVA_CHUNK_LINKS];
+    w->chunk = 0;
     if (w->heap_base + (continuation << (w->heap_shift & 31)) != w->continuation || size > JAVA_CHUNK_WORDS ||
-        bottom > size || sp >= bottom || w->blob[JAVA_CHUNK_PC] - w->cache >= w->cache_bytes)
+        bottom > size)
+        return false;
+    if (sp >= bottom)
+        w->chunk = w->blob[JAVA_CHUNK_LINKS];
+    if (sp >= bottom || w->blob[JAVA_CHUNK_PC] - w->cache >= w->cache_bytes)
         return false;
     w->ip = w->blob[JAVA_CHUNK_PC];
     w->sp = stack + 8ull * sp + 8; /* but for what its callee was given, and what that is aligned by */
@@ -62,6 +67,7 @@ static __always_inline bool enter_chunk(struct walk *w, __u32 chunk)
         return false;
     w->bp = java_link(w->bp, w->sp - 16);
     w->chunk_end = stack + 8ull * bottom;
+    w->chunk = w->blob[JAVA_CHUNK_LINKS];
     return true;
 }
 
@@ -85,7 +91,8 @@ static __always_inline bool enter_continuation(struct walk *w, const struct wp_i
         !bpf_probe_read_user(&w->heap_base, 8, (void *)(table + (__s32)file->java.heap_base)) &&
         !bpf_probe_read_user(&w->heap_shift, 4, (void *)(table + (__s32)file->java.heap_shift)) &&
         !bpf_probe_read_user(&w->continuation, 8, (void *)(entry + JAVA_ENTRY_CONTINUATION)) &&
-        !bpf_probe_read_user(&tail, 4, (void *)(w->continuation + JAVA_CONTINUATION_TAIL)) && enter_chunk(w, tail);
+        !bpf_probe_read_user(&tail, 4, (void *)(w->continuation + JAVA_CONTINUATION_TAIL)) &&
+        (enter_chunk(w, tail) || enter_chunk(w, w->chunk));
 }
 
 /* Behind the last frame of a chunk: the one before that, or the stack again, below the entry. False: it is not read. */

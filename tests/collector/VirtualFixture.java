@@ -10,11 +10,13 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
+import java.util.concurrent.atomic.AtomicInteger;
 
 public class VirtualFixture {
     static final List<String> rows = new ArrayList<>();
     static final int AFTER_TRACE = 2; // lines between those of the trace and the read
-    static String fifo, read;         // its frames of a read
+    static final AtomicInteger wanted = new AtomicInteger(); // bytes: what comes before it is read would be no wait
+    static String fifo, read; // its frames of a read
 
     static String thread() throws Exception {
         return Path.of("/proc/thread-self").toRealPath().getFileName().toString();
@@ -30,6 +32,7 @@ public class VirtualFixture {
 
     static int block(FileInputStream in) throws Exception {
         byte[] one = new byte[1];
+        wanted.incrementAndGet();
         StackTraceElement[] trace = new Throwable().getStackTrace();
         long before = System.nanoTime();
         in.read(one);
@@ -117,10 +120,11 @@ public class VirtualFixture {
             List<Thread> threads = new ArrayList<>();
             for (int i = 0; i < 3; i++)
                 threads.add(Thread.ofVirtual().name("reader-" + i).start(() -> run(count)));
-            while (threads.stream().anyMatch(Thread::isAlive)) {
-                Thread.sleep(1);
-                out.write(1);
-            }
+            for (int written = 0; threads.stream().anyMatch(Thread::isAlive); Thread.sleep(1))
+                while (written < wanted.get()) {
+                    out.write(1);
+                    written++;
+                }
         }
         try (PrintWriter log = new PrintWriter(args[2])) {
             rows.forEach(log::println);
