@@ -101,8 +101,8 @@ def newer_javas(folder, options):
     found = {}
     for version in JAVAS:
         java = [f"/usr/lib/jvm/java-{version}-openjdk-amd64/bin/java", *options, "/mnt"]
-        found["Java " + version] = debian_root.command(root, folder, [*java, "JavaFixture", "20"])
-        found[f"Java {version}, virtual threads"] = debian_root.command(root, folder, [*java, "VirtualFixture", "40", "/mnt/fifo"])
+        found["Java " + version] = debian_root.command(root, folder, [*java, "JavaFixture", "12"])
+        found[f"Java {version}, virtual threads"] = debian_root.command(root, folder, [*java, "VirtualFixture", "25", "/mnt/fifo"])
     return found
 
 
