@@ -67,7 +67,7 @@ static bool is_runtime_function(const char *name)
     if (script)
         return strstr(script, "/lib/python3") || strstr(script, "<frozen");
     return BEGINS(name, names) || is_of_primitive(name) || strstr(name, " node:") || strstr(name, "~node:") ||
-        strstr(name, "$$Lambda$");
+        strstr(name, "$$Lambda");
 }
 
 /* Of code that is made while the program runs names alone say what it is. */

@@ -25,7 +25,7 @@ static __always_inline bool fill_code(
     case WP_INTERP_PERL:
         return fill_perl(s, w, address);
     case WP_INTERP_JAVA:
-        return fill_java(s, w, address);
+        return fill_java(s, w, file, address);
     default:
         return false;
     }

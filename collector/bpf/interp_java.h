@@ -2,47 +2,76 @@
 #ifndef WP_COLLECTOR_BPF_INTERP_JAVA_H
 #define WP_COLLECTOR_BPF_INTERP_JAVA_H
 /*
- * Methods of HotSpot 17 (share/oops/method.hpp, constMethod.hpp; code/nmethod.hpp, pcDesc.hpp, debugInfo.hpp). The walk
- * of the native frames has found an interpreted one's method. Compiled code has a table of places, sorted, which leads
- * to what was inlined there: method, bytecode, and who called that, in a chain. Each native frame of the code cache is
- * a call of its own.
+ * Methods of HotSpot 17, 21 and 25 (share/oops/method.hpp, constMethod.hpp; code/nmethod.hpp, pcDesc.hpp,
+ * debugInfo.hpp). The walk of the native frames has found an interpreted one's method. Compiled code has a table of
+ * places, sorted, which leads to what was inlined there: method, bytecode, and who called that, in a chain. Each native
+ * frame of the code cache is a call of its own.
  */
 #include "interp_sending.h"
+#include "unwind_java.h"
 
 #define JAVA_STEPS 4096u /* of all searches of a stack */
-/* Of CodeCache::_heaps (a GrowableArray), of a heap. */
-#define JAVA_HEAP_LIST 8
-#define JAVA_HEAP_BEGIN 8 /* and where it ends */
-#define JAVA_HEAP_SEGMENTS 136
-#define JAVA_HEAP_SEGMENT_BITS 256
-/* Of compiled code. */
-#define JAVA_CODE_BEGIN 32
-#define JAVA_CODE_METHOD 112 /* and where scopes are */
-#define JAVA_CODE_METHODS 260
-#define JAVA_CODE_PLACES 268 /* and where they end */
+#define JAVA_HEAP_LIST 8 /* in CodeCache::_heaps, a GrowableArray */
+/* Of a VirtualSpace; behind where it begins stands to where it may grow. */
+#define JAVA_SPACE_BEGIN 0
+#define JAVA_SPACE_FIRST 16
 #define JAVA_PLACE_BYTES 16u
 #define JAVA_PLACES 65536u
-/* Of a method, and of its constant part; the bytecode is behind that. */
-#define JAVA_METHOD_CONST 8
-#define JAVA_CONST_BYTES 48u
-enum { JAVA_CONST_POOL = 1, JAVA_CONST_SIZE = 3, JAVA_CONST_CODE = 4, JAVA_CONST_WORDS = 6 };
 #define JAVA_HAS_LINES 1u
-/* Of a pool of constants, in words; the constants are behind that. */
-enum { JAVA_POOL_CLASS = 3, JAVA_POOL_FILE = 6, JAVA_POOL_LENGTH = 7, JAVA_POOL_WORDS = 9 };
-#define JAVA_CLASS_NAME 24
-#define JAVA_SYMBOL_BYTES 6
+enum { JAVA_POOL_AT = 8 }; /* words of `code` before those of a pool of constants */
+
+/* Members of compiled code, of the constant part of a method, of a pool, behind each of which comes what it is of. */
+#define JAVA_CODE(w, layout, member) member_in((w)->window, (layout)->at[member], INTERP_WINDOW - 1)
+#define JAVA_CONST(w, layout, member) member_in((w)->code, (layout)->at[member], 31)
+#define JAVA_POOL(w, layout, member) member_in((w)->code, 8 * JAVA_POOL_AT + (layout)->at[member], 31)
 
 /* In which state the next step finds the walk: at a native frame, in the table of places, in the chain. */
 enum { JAVA_NEXT, JAVA_SEARCH, JAVA_CHAIN };
 
+/* So many bytes are read of the struct. */
+static __always_inline __u32 java_bytes_of(__u32 member)
+{
+    if (member >= WP_JAVA_BLOB_NAME && member <= WP_JAVA_CODE_DEOPT)
+        return WP_JAVA_BLOB_BYTES;
+    if (member >= WP_JAVA_CONST_POOL && member <= WP_JAVA_CONST_NAME)
+        return WP_JAVA_CONST_BYTES;
+    return member >= WP_JAVA_POOL_CLASS && member <= WP_JAVA_POOL_LENGTH ? WP_JAVA_POOL_BYTES : WP_JAVA_CODE_BYTES;
+}
+
+/* One offset from the table of the process; another CPU may do the same. */
+static long read_offset(__u32 index, void *argument)
+{
+    struct interp_context *context = argument;
+    struct wp_interp_process *process = context->process;
+    __u64 offset;
+    if (!process || !context->walk || index >= WP_JAVA_MEMBERS)
+        return 1;
+    __u32 member = index;
+    barrier_var(member);
+    member &= WP_JAVA_ROOM - 1;
+    __u32 entry = process->file.java.at[member];
+    if (!(entry & WP_JAVA_ENTRY))
+        return 0;
+    __u64 at = process->file.code_type + (entry & (WP_JAVA_ENTRY - 1)) * (__u64)WP_JAVA_ENTRY_BYTES;
+    if (!read_user(&offset, 8, at + WP_JAVA_ENTRY_OFFSET) || offset + 2 > java_bytes_of(index)) {
+        context->walk->limit = WP_INTERP_UNREADABLE;
+        return 1;
+    }
+    process->file.java.at[member] = (__u16)offset;
+    return 0;
+}
+
 static __always_inline bool read_heap(struct wp_interp_process *process, __u64 list, __u32 i)
 {
     struct wp_java_heap *heap = &process->heaps[i];
+    const struct wp_java_layout *layout = &process->file.java;
     __u64 from;
     __u32 bits;
-    if (!read_user(&from, 8, list + 8 * i) || !read_user(heap, 16, from + JAVA_HEAP_BEGIN) ||
-        !read_user(&heap->segments, 8, from + JAVA_HEAP_SEGMENTS) ||
-        !read_user(&bits, 4, from + JAVA_HEAP_SEGMENT_BITS) || heap->end <= heap->begin || !heap->segments || bits > 16)
+    if (!read_user(&from, 8, list + 8 * i) ||
+        !read_user(heap, 16, from + layout->at[WP_JAVA_HEAP_MEMORY] + JAVA_SPACE_BEGIN) ||
+        !read_user(&heap->segments, 8, from + layout->at[WP_JAVA_HEAP_SEGMENTS] + JAVA_SPACE_FIRST) ||
+        !read_user(&bits, 4, from + layout->at[WP_JAVA_HEAP_SEGMENT_BITS]) || heap->end <= heap->begin ||
+        !heap->segments || bits > 16)
         return false;
     process->segment_bits = bits;
     if (!i || heap->begin < process->file.loop)
@@ -54,13 +83,20 @@ static __always_inline bool read_heap(struct wp_interp_process *process, __u64 l
 
 /* The code cache is made when the process begins; the next stack is walked through it. False: this one was walked
  * without. */
-static __always_inline bool read_heaps(struct wp_interp_process *process)
+static __always_inline bool read_heaps(struct interp_context *context)
 {
+    struct wp_interp_process *process = context->process;
     __u64 heaps, list;
     __u32 count;
     if (!read_user(&heaps, 8, process->file.runtime) || !read_user(&count, 4, heaps) ||
         !read_user(&list, 8, heaps + JAVA_HEAP_LIST))
         return false;
+    if (count && !process->heap_count) { /* before there are heaps its table may not be there, either */
+        context->walk->limit = WP_INTERP_COMPLETE;
+        bpf_loop(WP_JAVA_MEMBERS, read_offset, context, 0);
+        if (context->walk->limit != WP_INTERP_COMPLETE)
+            return false;
+    }
     if (count == process->heap_count || count > WP_JAVA_HEAPS)
         return true;
 #pragma unroll
@@ -75,7 +111,7 @@ static __always_inline bool read_heaps(struct wp_interp_process *process)
 static __always_inline enum wp_interp_end begin_java(struct interp_context *context)
 {
     struct interp_walk *w = context->walk;
-    if (!read_heaps(context->process))
+    if (!read_heaps(context))
         context->native->word_count = WALK_WORDS + 1; /* nor is it remembered */
     if (!context->native->jit_count)
         return WP_INTERP_NO_THREAD;
@@ -89,7 +125,8 @@ static __always_inline enum wp_interp_end begin_java(struct interp_context *cont
 static __always_inline void put_method(struct interp_context *context, __u64 method, __u64 unit)
 {
     struct interp_walk *w = context->walk;
-    if (!method || method & 7 || !read_user(w->bytes, 8, method + JAVA_METHOD_CONST)) {
+    if (!method || method & 7 ||
+        !read_user(w->bytes, 8, method + context->process->file.java.at[WP_JAVA_METHOD_CONST])) {
         w->limit = WP_INTERP_UNREADABLE;
         return;
     }
@@ -115,22 +152,24 @@ static __always_inline long begin_compiled(struct interp_context *context, __u64
 {
     struct interp_walk *w = context->walk;
     struct java_search *s = &w->java;
-    __u64 *about = w->code; /* what would be on the stack, which is short */
-    __u32 *range = (__u32 *)&about[2];
-    if (!read_user(about, 16, code + JAVA_CODE_METHOD) || !read_user(range, 8, code + JAVA_CODE_PLACES) ||
-        !read_user(&about[3], 8, code + JAVA_CODE_BEGIN)) {
+    const struct wp_java_layout *layout = &context->process->file.java;
+    if (!read_user(w->window, WP_JAVA_CODE_BYTES, code)) {
         w->limit = WP_INTERP_UNREADABLE;
         return end_java(context);
     }
-    s->method = about[0];
+    s->method = JAVA_CODE(w, layout, WP_JAVA_CODE_METHOD);
     if (is_native || !place)
         return end_compiled(context);
-    s->code = code;
-    s->scopes = about[1];
-    s->places = code + range[0];
+    __u64 immutable = layout->has_offsets ? JAVA_CODE(w, layout, WP_JAVA_CODE_IMMUTABLE) : code;
+    __u32 from = JAVA_CODE(w, layout, WP_JAVA_CODE_PLACES), to = JAVA_CODE(w, layout, WP_JAVA_CODE_PLACES_END);
+    s->methods = layout->has_offsets
+        ? JAVA_CODE(w, layout, WP_JAVA_CODE_METHODS) + (__u32)JAVA_CODE(w, layout, WP_JAVA_CODE_RELOCATIONS)
+        : code + (__u32)JAVA_CODE(w, layout, WP_JAVA_CODE_METHODS);
+    s->scopes = java_address(layout, immutable, JAVA_CODE(w, layout, WP_JAVA_CODE_SCOPES));
+    s->places = immutable + from;
     s->low = 0;
-    s->high = range[1] - range[0] < JAVA_PLACES * JAVA_PLACE_BYTES ? (range[1] - range[0]) / JAVA_PLACE_BYTES : 0;
-    s->place = (__u32)(place - about[3]);
+    s->high = to - from < JAVA_PLACES * JAVA_PLACE_BYTES ? (to - from) / JAVA_PLACE_BYTES : 0;
+    s->place = (__u32)(place - java_address(layout, code, JAVA_CODE(w, layout, WP_JAVA_BLOB_CODE)));
     w->place = JAVA_SEARCH;
     return 0;
 }
@@ -141,10 +180,13 @@ static __always_inline long begin_frame(struct interp_context *context)
     __u64 at = w->frame++;
     barrier_var(at);
     const struct jit_frame *frame = &context->native->jit[at & (WP_INTERP_DEPTH - 1)];
+    const struct wp_java_layout *layout = &context->process->file.java;
     __u64 what = frame->what & ~7ull, base;
     switch (frame->what & 7) {
     case JAVA_INTERPRETED:
-        base = read_user(w->bytes, 8, what + JAVA_METHOD_CONST) ? frame->place - w->bytes[0] - JAVA_CONST_BYTES : ~0ull;
+        base = ~0ull;
+        if (read_user(w->bytes, 8, what + layout->at[WP_JAVA_METHOD_CONST]))
+            base = frame->place - w->bytes[0] - layout->const_bytes;
         put_method(context, what, base < 65536 ? base + 1 : 0);
         return end_java(context);
     case JAVA_COMPILED:
@@ -177,14 +219,14 @@ static __always_inline long search_place(struct interp_context *context)
 }
 
 /* The next number of a stream of such (compressedStream.hpp, UNSIGNED5): six bits from each of up to five bytes, but
- * for the first: all of it. Without a branch, which the verifier would walk both ways. */
-static __always_inline __u32 next_number(__u64 *bytes)
+ * for the first: all of it, and since 20 they begin at 1. Without a branch, which the verifier would walk both ways. */
+static __always_inline __u32 next_number(__u64 *bytes, __u32 least)
 {
     __u32 number = 0, go_on = ~0u;
 #pragma unroll
     for (__u32 i = 0; i < 5; i++) {
         __u32 byte = bytes[0] & 0xff;
-        number += byte << 6 * i & go_on;
+        number += (byte - least) << 6 * i & go_on;
         __u64 shift = go_on & 8, top = bytes[1] << 56;
         barrier_var(shift);
         bytes[0] = bytes[0] >> shift | (top & 0 - (shift >> 3));
@@ -200,13 +242,13 @@ static __always_inline long put_scope(struct interp_context *context)
     struct interp_walk *w = context->walk;
     struct java_search *s = &w->java;
     __u64 *bytes = w->code, *method = &w->code[2];
-    __u32 *methods = (__u32 *)&w->code[3];
-    if (!read_user(bytes, 16, s->scopes + s->scope) || !read_user(methods, 4, s->code + JAVA_CODE_METHODS)) {
+    __u32 least = context->process->file.java.number_least;
+    if (!read_user(bytes, 16, s->scopes + s->scope)) {
         w->limit = WP_INTERP_UNREADABLE;
         return end_java(context);
     }
-    __u32 caller = next_number(bytes), index = next_number(bytes), bytecode = next_number(bytes);
-    if (!index || index >= JAVA_PLACES || !read_user(method, 8, s->code + *methods + 8ull * (index - 1)))
+    __u32 caller = next_number(bytes, least), index = next_number(bytes, least), bytecode = next_number(bytes, least);
+    if (!index || index >= JAVA_PLACES || !read_user(method, 8, s->methods + 8ull * (index - 1)))
         *method = 0;
     put_method(context, *method, bytecode);
     if (!caller || caller >= s->scope)
@@ -233,14 +275,15 @@ static long step_methods(__u32 index, void *argument)
 }
 
 /* Text of a symbol; a size of 0: there is none. */
-static __always_inline struct interp_bytes java_bytes(__u64 at)
+static __always_inline struct interp_bytes java_bytes(const struct wp_java_layout *layout, __u64 at)
 {
     struct interp_bytes bytes = {};
     __u64 symbol;
     __u16 size;
-    if (!read_user(&symbol, 8, at) || !symbol || symbol & 7 || !read_user(&size, 2, symbol + JAVA_SYMBOL_BYTES - 2))
+    if (!read_user(&symbol, 8, at) || !symbol || symbol & 7 ||
+        !read_user(&size, 2, symbol + layout->at[WP_JAVA_SYMBOL_SIZE]))
         return bytes;
-    bytes.from = symbol + JAVA_SYMBOL_BYTES;
+    bytes.from = symbol + layout->at[WP_JAVA_SYMBOL_TEXT];
     bytes.size = size;
     return bytes;
 }
@@ -264,13 +307,14 @@ static __always_inline struct interp_text read_java_name(
 }
 
 /* The table of lines is between the bytecode and the end of the constant part, and ends before that. */
-static __always_inline void read_java_lines(struct interp_sending *s, __u64 fixed, const __u64 *about)
+static __always_inline void read_java_lines(
+    struct interp_sending *s, const struct interp_walk *w, const struct wp_java_layout *layout, __u64 fixed)
 {
     struct wp_record_code *code = &s->record.code;
-    __u64 all = (about[JAVA_CONST_SIZE] & 0xffffffff) * 8,
-          before = JAVA_CONST_BYTES + (about[JAVA_CONST_CODE] & 0xffff);
+    __u64 all = (__u32)JAVA_CONST(w, layout, WP_JAVA_CONST_SIZE) * 8ull,
+          before = layout->const_bytes + (JAVA_CONST(w, layout, WP_JAVA_CONST_CODE_SIZE) & 0xffff);
     code->lines_size = code->lines_kept = 0;
-    if (!(about[JAVA_CONST_SIZE] >> 32 & JAVA_HAS_LINES) || all <= before || all > 1u << 24)
+    if (!(JAVA_CONST(w, layout, WP_JAVA_CONST_FLAGS) & JAVA_HAS_LINES) || all <= before || all > 1u << 24)
         return;
     __u64 size = all - before;
     code->lines_size = (__u32)size;
@@ -282,28 +326,46 @@ static __always_inline void read_java_lines(struct interp_sending *s, __u64 fixe
     code->lines_kept = (__u32)size;
 }
 
-__noinline bool fill_java(struct interp_sending *s, struct interp_walk *w, __u64 method)
+/* The constant part of a method, and its pool of constants, are in `code`. False: they cannot be read. */
+static __always_inline bool read_const(struct interp_walk *w, const struct wp_java_layout *layout, __u64 fixed)
 {
-    if (!s || !w)
+    __u32 size = layout->const_bytes;
+    barrier_var(size);
+    if (size > WP_JAVA_CONST_BYTES || !read_user(w->code, size, fixed))
         return false;
-    __u64 fixed, *about = w->code, *pool = &w->code[JAVA_CONST_WORDS];
-    if (!read_user(&fixed, 8, method + JAVA_METHOD_CONST) || !read_user(about, 8 * JAVA_CONST_WORDS, fixed) ||
-        !read_user(pool, 8 * JAVA_POOL_WORDS, about[JAVA_CONST_POOL]))
+    size = layout->pool_bytes;
+    barrier_var(size);
+    return size <= WP_JAVA_POOL_BYTES &&
+        read_user(&w->code[JAVA_POOL_AT], size, JAVA_CONST(w, layout, WP_JAVA_CONST_POOL));
+}
+
+__noinline bool fill_java(
+    struct interp_sending *s, struct interp_walk *w, const struct wp_interp_file *interp, __u64 method)
+{
+    if (!s || !w || !interp)
         return false;
-    __u64 constants = about[JAVA_CONST_POOL] + 8 * JAVA_POOL_WORDS, length = pool[JAVA_POOL_LENGTH] >> 32;
-    __u64 name_at = about[JAVA_CONST_CODE] >> 16 & 0xffff, file_at = pool[JAVA_POOL_FILE] >> 48;
+    const struct wp_java_layout *layout = &interp->java;
+    __u64 fixed;
+    if (!read_user(&fixed, 8, method + layout->at[WP_JAVA_METHOD_CONST]) || !read_const(w, layout, fixed))
+        return false;
+    __u64 constants = JAVA_CONST(w, layout, WP_JAVA_CONST_POOL) + layout->pool_bytes;
+    __u32 length = JAVA_POOL(w, layout, WP_JAVA_POOL_LENGTH);
+    __u32 name_at = JAVA_CONST(w, layout, WP_JAVA_CONST_NAME) & 0xffff;
+    __u32 file_at = JAVA_POOL(w, layout, WP_JAVA_POOL_FILE) & 0xffff;
     if (name_at >= length || file_at >= length || length > 65536)
         return false;
     s->record.code.first_line = 0;
-    struct interp_bytes class = java_bytes(pool[JAVA_POOL_CLASS] + JAVA_CLASS_NAME);
-    struct interp_text name = read_java_name(class, java_bytes(constants + 8 * name_at), s->record.code.name);
+    __u64 class_at = JAVA_POOL(w, layout, WP_JAVA_POOL_CLASS);
+    struct interp_bytes class = java_bytes(layout, class_at + layout->at[WP_JAVA_CLASS_NAME]);
+    struct interp_text name =
+        read_java_name(class, java_bytes(layout, constants + 8 * (__u64)name_at), s->record.code.name);
     struct interp_text file = {.unit = WP_INTERP_UTF8}; /* code that was made at run time has none */
     if (file_at) {
-        struct interp_bytes source = java_bytes(constants + 8 * file_at);
+        struct interp_bytes source = java_bytes(layout, constants + 8 * (__u64)file_at);
         file = read_bytes(source.from, source.size, s->record.code.file, WP_INTERP_FILE);
     }
     keep_texts(s, name, file);
-    read_java_lines(s, fixed, about);
+    read_java_lines(s, w, layout, fixed);
     s->is_whole = name.unit && file.unit && class.size && (!s->record.code.lines_size || s->record.code.lines_kept);
     return true;
 }

@@ -102,12 +102,68 @@ struct wp_go_offsets {
     wp_u8 has_when;     /* a heap's entry has `when` behind the timer (Go 1.23) */
 };
 
+/* Members of HotSpot's structs. Of some there are two forms: an address, or an offset (struct wp_java_layout). */
+enum wp_java_member {
+    WP_JAVA_HEAP_MEMORY, /* CodeHeap */
+    WP_JAVA_HEAP_SEGMENTS,
+    WP_JAVA_HEAP_SEGMENT_BITS,
+    WP_JAVA_BLOB_NAME, /* CodeBlob: those up to WP_JAVA_CODE_DEOPT are read with each frame */
+    WP_JAVA_BLOB_COMPLETE,
+    WP_JAVA_BLOB_FRAME_SIZE,
+    WP_JAVA_BLOB_CODE, /* where its code begins, and ends */
+    WP_JAVA_BLOB_CODE_END,
+    WP_JAVA_CODE_DEOPT,  /* nmethod: where it returns to instead when it may not go on ... */
+    WP_JAVA_CODE_CALLER, /* ... and where in its frame the address is that it would have returned to */
+    WP_JAVA_CODE_METHOD,
+    WP_JAVA_CODE_METHODS, /* those that were inlined; in a blob with offsets: behind the relocations there */
+    WP_JAVA_CODE_SCOPES,
+    WP_JAVA_CODE_PLACES,
+    WP_JAVA_CODE_PLACES_END,
+    WP_JAVA_CODE_RELOCATIONS, /* with offsets: their bytes */
+    WP_JAVA_CODE_IMMUTABLE,   /* with offsets: the address that scopes and places are counted from */
+    WP_JAVA_METHOD_CONST,     /* Method */
+    WP_JAVA_CONST_POOL,       /* ConstMethod */
+    WP_JAVA_CONST_SIZE,
+    WP_JAVA_CONST_FLAGS,
+    WP_JAVA_CONST_CODE_SIZE,
+    WP_JAVA_CONST_NAME,
+    WP_JAVA_POOL_CLASS, /* ConstantPool */
+    WP_JAVA_POOL_FILE,
+    WP_JAVA_POOL_LENGTH,
+    WP_JAVA_CLASS_NAME, /* Klass */
+    WP_JAVA_SYMBOL_SIZE,
+    WP_JAVA_SYMBOL_TEXT,
+    WP_JAVA_MEMBERS
+};
+
+#define WP_JAVA_ROOM 32u
+
+/* HotSpot says where its structs' members are in a table that a process has filled in once it runs. */
+struct wp_java_layout {
+    wp_u16 at[WP_JAVA_ROOM];  /* offsets; of a file: WP_JAVA_ENTRY and the number of the table's entry */
+    wp_u8 block_head;         /* bytes of a HeapBlock */
+    wp_u8 const_bytes;        /* of a ConstMethod, ... */
+    wp_u8 pool_bytes;         /* ... of a ConstantPool, without what is behind them */
+    wp_u8 continuation_bytes; /* of a ContinuationEntry on the stack; 0: there is none */
+    wp_u8 has_offsets;        /* instead of addresses: from 25 on */
+    wp_u8 number_least;       /* of the bytes of a number in a stream */
+    wp_u32 heap_base;         /* of compressed pointers into the heap: where that is kept, from the table on, ... */
+    wp_u32 heap_shift;        /* ... and what they are shifted by; both are signed */
+};
+#define WP_JAVA_ENTRY 0x8000u
+#define WP_JAVA_ENTRY_BYTES 48u
+#define WP_JAVA_ENTRY_OFFSET 32u
+#define WP_JAVA_BLOB_BYTES 192u /* what is read of a CodeBlob with each frame, ... */
+#define WP_JAVA_CODE_BYTES 320u /* ... of an nmethod for its tables, ... */
+#define WP_JAVA_CONST_BYTES 64u /* ... of a ConstMethod at most, ... */
+#define WP_JAVA_POOL_BYTES 128u /* ... and of a ConstantPool */
+
 /* Value of the map interp_files. Addresses are as if the file began at 0: base is where its offset 0 would be. */
 struct wp_interp_file {
     /* _PyRuntime; where a thread has ruby_current_ec; PHP's innermost frame; PL_thr_key; CodeCache::_heaps; V8's
      * version, or IsolateGroup::default_isolate_group_; Go's slice of Ps */
     wp_u64 runtime;
-    wp_u64 code_type;        /* the variable PyCode_Type; Go's function that a sleep's timer calls */
+    wp_u64 code_type;        /* the variable PyCode_Type; Go's function that a sleep's timer calls; HotSpot's table */
     wp_u64 loop, loop_end;   /* the function that runs bytecode */
     wp_u64 cold, cold_end;   /* the part of it that lies apart; 0: none */
     wp_u64 inner, inner_end; /* the function that it calls for that; 0: none. Go's that a channel's timer calls */
@@ -118,6 +174,7 @@ struct wp_interp_file {
         struct wp_perl_offsets perl;
         struct wp_v8_offsets v8;
         struct wp_go_offsets go;
+        struct wp_java_layout java;
     };
     wp_u32 version; /* WP_INTERP_VERSION */
 };

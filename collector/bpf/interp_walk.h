@@ -27,10 +27,10 @@ struct interp_walk {
     __u32 end;       /* enum wp_interp_end */
     __u32 is_native; /* frames of the language are native ones, of the walk that found those */
     struct java_search {
-        __u64 code, method;   /* compiled code, of that method */
-        __u64 places, scopes; /* its tables */
-        __u32 low, high;      /* of places */
-        __u32 place, scope;   /* what is looked for, and what stands for it */
+        __u64 method;                  /* compiled code is of that one */
+        __u64 places, scopes, methods; /* its tables */
+        __u32 low, high;               /* of places */
+        __u32 place, scope;            /* what is looked for, and what stands for it */
     } java;
     __u64 window[INTERP_WINDOW];
     __u64 bytes[WP_INTERP_FRAME_BYTES / 8];
@@ -66,13 +66,6 @@ struct interp_context {
     __u64 *words;
     struct walk *native;
 };
-
-static __always_inline __u64 word_in(const __u64 *words, __u32 offset, __u32 mask)
-{
-    offset = offset / 8 & mask;
-    barrier_var(offset);
-    return words[offset & mask];
-}
 
 #define FRAME_WORD(w, offset) word_in((w)->window, (w)->in_window + (offset), INTERP_WINDOW - 1)
 #define CODE_WORD(w, offset) word_in((w)->code, offset, 31)

@@ -430,8 +430,9 @@ static long step(__u32 index, void *argument)
     if (area.object && find_row(&area, address, &row) && row.cfa != WP_CFA_NONE)
         return step_row(w, row);
     load_bp(w);
-    if (!area.object && wp_interps && is_java(w, address))
-        return step_java(w);
+    int java = !area.object && wp_interps ? step_java(w, address) : JAVA_NO_STEP;
+    if (java != JAVA_NO_STEP)
+        return java == JAVA_LAST_STEP;
     if (wp_interps && is_v8())
         put_v8(w);
     return step_pointer(w); /* code that has no rule may still keep a frame pointer */

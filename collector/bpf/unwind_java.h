@@ -2,46 +2,40 @@
 #ifndef WP_COLLECTOR_BPF_UNWIND_JAVA_H
 #define WP_COLLECTOR_BPF_UNWIND_JAVA_H
 /*
- * Stacks through code that HotSpot 17 made (share/code/heap.cpp, codeBlob.hpp, nmethod.hpp; cpu/x86/frame_x86.hpp). Its
- * code cache consists of heaps of blocks; a map has a byte for each segment of a heap: how many segments before it its
- * block begins, or begins to be looked for. The blob in a block says how large its code's frames are. Compiled code
- * keeps what it likes in bp.
+ * Stacks through code that HotSpot made (17, 21, 25: share/code/heap.cpp, codeBlob.hpp, nmethod.hpp;
+ * cpu/x86/frame_x86.hpp). Its code cache consists of heaps of blocks; a map has a byte for each segment of a heap: how
+ * many segments before it its block begins, or begins to be looked for. The blob in a block says how large its code's
+ * frames are. Compiled code keeps what it likes in bp.
  */
 #include "interp_bind.h"
-#include "unwind_walk.h"
+#include "unwind_virtual.h"
 
 #define JAVA_HOPS 12
 #define JAVA_FREE 0xffu
-#define JAVA_BLOCK_HEAD 16u
-/* Of a blob, in words; for those marked so the high half. */
-enum {
-    JAVA_BLOB_COMPLETE = 2,   /* high: of its code so many bytes make the frame */
-    JAVA_BLOB_FRAME_SIZE = 3, /* high: in words; 0: it has a frame pointer */
-    JAVA_BLOB_CODE = 4,
-    JAVA_BLOB_CODE_END,
-    JAVA_BLOB_NAME = 12,
-    JAVA_BLOB_DEOPT = 16 /* of compiled code: where it returns to instead when it may not go on */
-};
-#define JAVA_COMPILED_CALLER                                                                                           \
-    300u /* of compiled code: where in its frame the address is that it would have returned to */
 /* The names begin with these. */
-#define JAVA_NAME_COMPILED 0x00646f6874656d6eull    /* "nmethod" */
-#define JAVA_NAME_NATIVE 0x6e2065766974616eull      /* "native nmethod" */
-#define JAVA_NAME_INTERPRETER 0x6572707265746e49ull /* "Interpreter" */
-#define JAVA_NAME_VTABLE 0x6320656c62617476ull      /* "vtable chunks" */
-#define JAVA_NAME_ADAPTERS 0x204932432f433249ull    /* "I2C/C2I adapters" */
+#define JAVA_NAME_COMPILED 0x00646f6874656d6eull     /* "nmethod" */
+#define JAVA_NAME_NATIVE 0x6e2065766974616eull       /* "native nmethod" */
+#define JAVA_NAME_INTERPRETER 0x6572707265746e49ull  /* "Interpreter" */
+#define JAVA_NAME_VTABLE 0x6320656c62617476ull       /* "vtable chunks" */
+#define JAVA_NAME_STUBS 0x74756f5262757453ull        /* "StubRoutines (continuation stubs)" and others */
+#define JAVA_NAME_CONTINUATION 0x61756e69746e6f63ull /* ... from here on: "continua" */
+#define JAVA_NAME_CONTINUATION_AT 14
+#define JAVA_NAME_ADAPTERS 0x204932432f433249ull /* "I2C/C2I adapters" */
 /* Of an interpreted method's frame, from bp - 64 on. */
 #define JAVA_FRAME_BYTECODE (-64)
 #define JAVA_FRAME_METHOD (-24)
 #define JAVA_FRAME_CALLER_SP (-8)
 #define JAVA_FRAME_MOST 65536u
 
-/* Whether an address is in the code cache of the running thread's process: then the walk knows in which heap. */
-static __always_inline bool is_java(struct walk *w, __u64 address)
+/* A member of the blob that the walk is at. */
+#define JAVA_BLOB(w, layout, member) member_in((w)->blob, (layout)->at[member], JAVA_BLOB_WORDS - 1)
+
+/* The process whose code cache an address is in: the running thread's, and the walk knows in which heap; NULL: none. */
+static __always_inline struct wp_interp_process *java_at(struct walk *w, __u64 address)
 {
     struct wp_interp_process *process = interp_here(current_task());
     if (!process || WP_INTERP_LANGUAGE(process->file.version) != WP_INTERP_JAVA)
-        return false;
+        return 0;
 #pragma unroll
     for (__u32 i = 0; i < WP_JAVA_HEAPS; i++) {
         const struct wp_java_heap *heap = &process->heaps[i];
@@ -50,14 +44,14 @@ static __always_inline bool is_java(struct walk *w, __u64 address)
             w->segment_bits = process->segment_bits & 31;
             w->cache = process->file.loop;
             w->cache_bytes = process->file.loop_end - process->file.loop;
-            return true;
+            return process;
         }
     }
-    return false;
+    return 0;
 }
 
 /* Of the code at an address; 0: none. */
-static __always_inline __u64 find_blob(struct walk *w, __u64 address)
+static __always_inline __u64 find_blob(struct walk *w, const struct wp_java_layout *layout, __u64 address)
 {
     __u64 segment = (address - w->heap.begin) >> w->segment_bits;
     for (int i = 0; i < JAVA_HOPS; i++) {
@@ -65,10 +59,16 @@ static __always_inline __u64 find_blob(struct walk *w, __u64 address)
         if (bpf_probe_read_user(&back, 1, (void *)(w->heap.segments + segment)) || back == JAVA_FREE)
             return 0;
         if (!back)
-            return w->heap.begin + (segment << w->segment_bits) + JAVA_BLOCK_HEAD;
+            return w->heap.begin + (segment << w->segment_bits) + layout->block_head;
         segment -= back;
     }
     return 0;
+}
+
+/* What a member of a blob leads to: it is an address, or an offset. */
+static __always_inline __u64 java_address(const struct wp_java_layout *layout, __u64 from, __u64 member)
+{
+    return layout->has_offsets ? from + (__u32)member : member;
 }
 
 static __always_inline long stop_java(struct walk *w, enum wp_unwind_end end)
@@ -85,6 +85,8 @@ static __always_inline long return_java(struct walk *w, __u64 cfa, bool has_bp)
         return stop_java(w, WP_UNWIND_UNREADABLE);
     if (has_bp && !read_word(w, cfa - 16, &w->bp))
         return stop_java(w, WP_UNWIND_UNREADABLE);
+    if (has_bp)
+        w->bp = java_link(w->bp, cfa - 16);
     w->ip = caller;
     w->sp = cfa;
     w->is_exact = 0;
@@ -102,6 +104,8 @@ static __always_inline long step_interpreted(struct walk *w)
     else if (!read_word(w, bp + JAVA_FRAME_BYTECODE, &place))
         return stop_java(w, WP_UNWIND_UNREADABLE);
     put_jit(w, method & 7 ? JAVA_STUB : method | JAVA_INTERPRETED, place);
+    sp = java_link(sp, bp);
+    w->bp = java_link(w->bp, bp);
     if (sp <= w->sp || sp < bp || sp & 7)
         return stop_java(w, WP_UNWIND_UNREADABLE);
     w->sp = sp;
@@ -125,33 +129,36 @@ static __always_inline __u64 size_at(struct walk *w, __u64 begin, __u64 complete
 
 /* Compiled code is called by code of the cache alone. When something was pushed beside its frame, that is further up.
  */
-static __always_inline long step_compiled(struct walk *w, __u64 blob, enum java_kind kind)
+static __always_inline long step_compiled(
+    struct walk *w, const struct wp_java_layout *layout, __u64 blob, enum java_kind kind)
 {
-    __u64 begin = w->blob[JAVA_BLOB_CODE], place = w->ip;
-    __u64 size = (w->blob[JAVA_BLOB_FRAME_SIZE] >> 32) * 8;
-    if (w->ip == w->blob[JAVA_BLOB_DEOPT]) {
+    __u64 place = w->ip, size = (__u64)(__u32)JAVA_BLOB(w, layout, WP_JAVA_BLOB_FRAME_SIZE) * 8;
+    if (w->ip == java_address(layout, blob, JAVA_BLOB(w, layout, WP_JAVA_CODE_DEOPT))) {
         __s32 at;
-        if (bpf_probe_read_user(&at, 4, (void *)(blob + JAVA_COMPILED_CALLER)) || !read_word(w, w->sp + at, &place))
+        if (bpf_probe_read_user(&at, 4, (void *)(blob + layout->at[WP_JAVA_CODE_CALLER])) ||
+            !read_word(w, w->sp + at, &place))
             place = 0;
     }
     put_jit(w, blob | kind, place);
-    if (w->is_exact)
-        size = size_at(w, begin, w->blob[JAVA_BLOB_COMPLETE] >> 32, size);
+    if (w->is_exact) {
+        __u64 complete = JAVA_BLOB(w, layout, WP_JAVA_BLOB_COMPLETE) & (layout->has_offsets ? 0xffff : 0xffffffff);
+        size = size_at(w, w->code, complete, size);
+    }
     __u64 cfa = w->sp + size, caller;
 #pragma unroll
     for (int i = 0; i < 6; i++) {
         if (bpf_probe_read_user(&caller, 8, (void *)(cfa - 8)))
             return stop_java(w, WP_UNWIND_UNREADABLE);
-        if (caller - w->cache < w->cache_bytes)
+        if (caller - w->cache < w->cache_bytes || is_chunk_end(w, cfa, caller))
             return return_java(w, cfa, size >= 16);
         cfa += 8;
     }
     return stop_java(w, WP_UNWIND_NO_ROWS);
 }
 
-static __always_inline long step_stub(struct walk *w, bool is_call_alone)
+static __always_inline long step_stub(struct walk *w, const struct wp_java_layout *layout, bool is_call_alone)
 {
-    __u64 size = (w->blob[JAVA_BLOB_FRAME_SIZE] >> 32) * 8;
+    __u64 size = (__u64)(__u32)JAVA_BLOB(w, layout, WP_JAVA_BLOB_FRAME_SIZE) * 8;
     put_jit(w, JAVA_STUB, 0);
     if (is_call_alone)
         return return_java(w, w->sp + 8, false);
@@ -160,33 +167,61 @@ static __always_inline long step_stub(struct walk *w, bool is_call_alone)
     return step_pointer(w);
 }
 
-static __always_inline long step_blob(struct walk *w)
+/* Hand-written code. */
+static __always_inline long step_routine(struct walk *w, const struct wp_interp_file *file)
 {
-    __u64 blob = find_blob(w, w->is_exact ? w->ip : w->ip - 1), name = 0;
-    if (!blob || bpf_probe_read_user(w->blob, sizeof(w->blob), (void *)blob) ||
-        w->ip - w->blob[JAVA_BLOB_CODE] > w->blob[JAVA_BLOB_CODE_END] - w->blob[JAVA_BLOB_CODE] ||
-        bpf_probe_read_user(&name, 8, (void *)w->blob[JAVA_BLOB_NAME]))
+    __u64 name, code;
+    if (w->is_exact || bpf_probe_read_user(&code, 8, (void *)w->ip) || (code & 0xffffff) != JAVA_BARRIER ||
+        bpf_probe_read_user(
+            &name, 8, (void *)(JAVA_BLOB(w, &file->java, WP_JAVA_BLOB_NAME) + JAVA_NAME_CONTINUATION_AT)) ||
+        name != JAVA_NAME_CONTINUATION)
+        return step_stub(w, &file->java, false);
+    put_jit(w, JAVA_STUB, 0);
+    return enter_continuation(w, file) ? 0 : stop_java(w, WP_UNWIND_NO_ROWS);
+}
+
+static __always_inline long step_blob(struct walk *w, const struct wp_interp_file *file)
+{
+    const struct wp_java_layout *layout = &file->java;
+    __u64 blob = find_blob(w, layout, w->is_exact ? w->ip : w->ip - 1), name = 0;
+    if (!blob || bpf_probe_read_user(w->blob, WP_JAVA_BLOB_BYTES, (void *)blob))
+        return stop_java(w, WP_UNWIND_NO_ROWS);
+    w->code = java_address(layout, blob, JAVA_BLOB(w, layout, WP_JAVA_BLOB_CODE));
+    __u64 end = java_address(layout, blob, JAVA_BLOB(w, layout, WP_JAVA_BLOB_CODE_END));
+    if (w->ip - w->code > end - w->code ||
+        bpf_probe_read_user(&name, 8, (void *)JAVA_BLOB(w, layout, WP_JAVA_BLOB_NAME)))
         return stop_java(w, WP_UNWIND_NO_ROWS);
     switch (name) {
     case JAVA_NAME_INTERPRETER:
         return step_interpreted(w);
     case JAVA_NAME_COMPILED:
-        return step_compiled(w, blob, JAVA_COMPILED);
+        return step_compiled(w, layout, blob, JAVA_COMPILED);
     case JAVA_NAME_NATIVE:
-        return step_compiled(w, blob, JAVA_NATIVE);
+        return step_compiled(w, layout, blob, JAVA_NATIVE);
+    case JAVA_NAME_STUBS:
+        return step_routine(w, file);
     default:
-        return step_stub(w, name == JAVA_NAME_VTABLE || name == JAVA_NAME_ADAPTERS);
+        return step_stub(w, layout, name == JAVA_NAME_VTABLE || name == JAVA_NAME_ADAPTERS);
     }
 }
 
-/* Behind is_java. */
-static __always_inline long step_java(struct walk *w)
+enum java_step { JAVA_NO_STEP, JAVA_STEP, JAVA_LAST_STEP };
+
+/* Where the walk stands may be code of HotSpot's. Not static: the verifier walks it once, with a stack of its own. */
+__noinline int step_java(struct walk *w, __u64 address)
 {
+    struct wp_interp_process *process = w ? java_at(w, address) : 0;
+    if (!w || !process)
+        return JAVA_NO_STEP;
     __u32 before = w->jit_count;
-    long is_end = step_blob(w);
+    if (!before)
+        w->chunk_end = 0;
+    long is_end = step_blob(w, &process->file);
+    if (!is_end && w->chunk_end && (!w->ip || w->sp >= w->chunk_end) && !leave_chunk(w))
+        is_end = stop_java(w, WP_UNWIND_UNREADABLE);
     if (w->jit_count == before) /* each of these frames has an entry */
         put_jit(w, JAVA_STUB, 0);
-    return is_end;
+    return is_end ? JAVA_LAST_STEP : JAVA_STEP;
 }
 
 #endif

@@ -19,7 +19,7 @@ static __always_inline __s64 mask_less(__u64 x, __u64 y)
 
 #define WALK_WORDS 64u
 
-#define JAVA_BLOB_WORDS 17u
+#define JAVA_BLOB_WORDS 32u
 
 /* Frames of HotSpot and V8 are native ones, too: what is read of one on the way. */
 struct jit_frame {
@@ -51,8 +51,13 @@ struct walk {
     __u32 jit_count, segment_bits;
     struct wp_java_heap heap;              /* of HotSpot's code cache: the last one that was met ... */
     __u64 cache, cache_bytes;              /* ... and where all of them are */
+    __u64 chunk_end;                       /* of a virtual thread's frames in the heap; 0: the walk is on the stack */
+    __u64 entry_end, continuation;         /* where the stack goes on behind them; whose they are */
+    __u64 heap_base;                       /* of compressed pointers */
+    __u32 heap_shift, chunk;               /* chunk: a pointer to the one with the callers; 0: that was the last */
     struct jit_frame jit[WP_INTERP_DEPTH]; /* what was met in code that HotSpot or V8 made, innermost first */
-    __u64 blob[JAVA_BLOB_WORDS];           /* the head of what HotSpot's code at the address belongs to */
+    __u64 blob[JAVA_BLOB_WORDS];           /* the head of what HotSpot's code at the address belongs to ... */
+    __u64 code;                            /* ... and where that begins */
     struct word words[WALK_WORDS];         /* all that was read: the same words lead to the same walk */
 };
 
@@ -76,6 +81,20 @@ static __always_inline bool read_word(struct walk *w, __u64 address, __u64 *word
         kept->value = *word;
     }
     return true;
+}
+
+/* Of a struct that was read; mask: of its words. */
+static __always_inline __u64 word_in(const __u64 *words, __u32 offset, __u32 mask)
+{
+    offset = offset / 8 & mask;
+    barrier_var(offset);
+    return words[offset & mask];
+}
+
+/* The same of a member that is smaller; what is behind it is in the high bits. */
+static __always_inline __u64 member_in(const __u64 *words, __u32 offset, __u32 mask)
+{
+    return word_in(words, offset, mask) >> (offset & 7) * 8;
 }
 
 /* Few frames are found by bp: elsewhere what a function has saved of it is a value like others, which neither costs a

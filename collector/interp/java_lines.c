@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/interp/java_lines.h"
 
+#include "collector/bpf/interp_row.h"
+
 #define ESCAPE 0xffu /* two numbers follow; else a byte has five bits of the bytecode's, three of the line's */
 #define LAST_BYTE 191u
 #define NUMBER_BYTES 5u
 
+#define WITHOUT_ZERO WP_INTERP_VERSION(WP_INTERP_JAVA, 20, 0) /* since then no byte of a number is 0 */
+
 struct stream {
     const uint8_t *bytes;
     size_t at, size;
+    uint32_t least; /* byte of a number */
 };
 
 /* Six bits from each byte, but for the first: all of it (UNSIGNED5); the sign is in the lowest. */
@@ -18,7 +23,7 @@ static bool read_signed(struct stream *s, uint32_t *out)
         if (s->at >= s->size)
             return false;
         uint32_t byte = s->bytes[s->at++];
-        number += byte << 6 * i;
+        number += (byte - s->least) << 6 * i;
         if (byte <= LAST_BYTE)
             break;
     }
@@ -39,7 +44,7 @@ static bool read_pair(struct stream *s, uint32_t *bytecode, uint32_t *line)
 
 bool wp_java_line(const struct wp_line_table *lines, uint32_t unit, uint32_t *line)
 {
-    struct stream s = {lines->bytes, 0, lines->size};
+    struct stream s = {lines->bytes, 0, lines->size, lines->version >= WITHOUT_ZERO};
     uint32_t bytecode = 0, now = 0, nearest = 0, found = 0;
     bool is_past = false; /* what a cut table has behind its end is not nearer */
     while (read_pair(&s, &bytecode, &now)) {

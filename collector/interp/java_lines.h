@@ -2,7 +2,7 @@
 #ifndef WP_COLLECTOR_INTERP_JAVA_LINES_H
 #define WP_COLLECTOR_INTERP_JAVA_LINES_H
 /*
- * Lines of HotSpot's methods (share/oops/method.cpp, CompressedLineNumberReadStream; 17): pairs of a bytecode and its
+ * Lines of HotSpot's methods (share/oops/method.cpp, CompressedLineNumberReadStream): pairs of a bytecode and its
  * line, each as what is added to the one before. Tables come from other processes: nothing outside of them is read.
  */
 #include "collector/interp/line_table_types.h"

@@ -72,8 +72,26 @@ static uint32_t sleep_below(const struct wp_facts *facts, uint32_t node)
     return 0;
 }
 
+/* Whether it is a function of Java's class library that calls the locks of that, in the sleep. */
+static bool is_of_library(const struct wp_facts *facts, uint32_t sleep)
+{
+    static const char locks[] = "java.util.concurrent.locks.";
+    bool is_behind = false;
+    for (uint32_t at = sleep; at && style_at(facts, at) != WP_STYLE_PROCESS; at = facts->flame.nodes[at].parent) {
+        const char *name = wp_facts_frame_name(facts, facts->flame.nodes[at].frame);
+        if (style_at(facts, at) != WP_STYLE_USER)
+            continue;
+        if (!strncmp(name, locks, sizeof(locks) - 1))
+            is_behind = true;
+        else if (is_behind && strncmp(name, "java.util.concurrent.ForkJoinPool.", 34)) /* what awaits may block there */
+            return !strncmp(name, "java.", 5) || !strncmp(name, "jdk.", 4) || !strncmp(name, "sun.", 4);
+    }
+    return false;
+}
+
 /* Whether who sleeps there on a condition has given up the lock of the cause for that. A condition of Java's belongs to
- * a lock of its own kind: who waits for a monitor's keeps a ReentrantLock. */
+ * a lock of its own kind: who waits for a monitor's keeps a ReentrantLock; so does who waits for one of the class
+ * library's own (from 21 on, for a child's end), if the lock is not that's. */
 static bool gives_up(const struct wp_facts *facts, const struct wp_cause_fact *cause, uint32_t sleep)
 {
     bool is_of_monitor = false, is_of_other = false;
@@ -87,6 +105,8 @@ static bool gives_up(const struct wp_facts *facts, const struct wp_cause_fact *c
         is_of_other |= strstr(name, "ConditionObject.await") || strstr(name, "ConditionNode.block");
     }
     const char *lock = wp_cause_language_lock(facts, cause->sleep);
+    if (lock && is_of_other && is_of_library(facts, sleep) && !is_of_library(facts, cause->sleep))
+        return false;
     return !lock || !(strcmp(lock, "monitor") ? is_of_monitor : is_of_other);
 }
 

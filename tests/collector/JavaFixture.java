@@ -18,6 +18,7 @@ public class JavaFixture {
     static final List<String> rows = new ArrayList<>();
     static final long NAP_MS = 1;
     static long sum;
+    static String sleep; // frames of Thread.sleep
 
     interface Shape {
         int area(int depth) throws Exception;
@@ -57,9 +58,31 @@ public class JavaFixture {
         return "[\"" + name + "\", \"" + file + "\", " + Math.max(0, e.getLineNumber() + more) + "]";
     }
 
+    // What another thread sees of one that sleeps.
+    static String sleepFrames() throws Exception {
+        Thread sleeper = new Thread(() -> {
+            try {
+                Thread.sleep(300000);
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+        });
+        sleeper.start();
+        while (sleeper.getState() != Thread.State.TIMED_WAITING)
+            Thread.onSpinWait();
+        StringBuilder frames = new StringBuilder();
+        for (StackTraceElement e : sleeper.getStackTrace()) {
+            if (!e.getClassName().equals("java.lang.Thread"))
+                break;
+            frames.append(frames.length() > 0 ? ", " : "").append(place(e, 0));
+        }
+        sleeper.interrupt();
+        return frames.toString();
+    }
+
     static void keep(StackTraceElement[] trace, long before, long after) throws Exception {
         StringBuilder row = new StringBuilder("[" + thread() + ", " + before + ", " + after);
-        row.append(", [[\"java.lang.Thread.sleep\", \"java/lang/Thread.java\", 0]");
+        row.append(", [").append(sleep);
         for (int i = 0; i < trace.length; i++)
             row.append(", ").append(place(trace[i], i == 0 ? AFTER_TRACE : 0));
         synchronized (rows) {
@@ -133,6 +156,7 @@ public class JavaFixture {
 
     public static void main(String[] args) throws Exception {
         int count = Integer.parseInt(args[0]);
+        sleep = sleepFrames();
         for (int i = 0; i < 100; i++)
             Thread.sleep(10); // the machine's large tables are read meanwhile
         ExecutorService pool = Executors.newFixedThreadPool(3);

@@ -2,19 +2,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """Stacks of programs in interpreted languages against what the programs themselves say: live_languages_test.py FACTS_DUMP
 HOSTILE_RUBY_FIXTURE CACHE_DIR. Every CPython of 3.9 to 3.13 that the machine has (/usr/bin/python3 and those of pyenv(1)), Ruby 3.1,
-PHP 8.2, Perl 5.36, Java 17 and the machine's Node.js (18 or 20), and 22 and 24 from npm's registry, kept in CACHE_DIR;
-php-fpm and uwsgi, whose workers are forked; PHP with its compiler."""
+PHP 8.2, Perl 5.36, Java 17 and the machine's Node.js (18 or 20), and Node.js 22 and 24 from npm's registry and Java 21 and 25 of
+Debian 13, kept in CACHE_DIR; php-fpm and uwsgi, whose workers are forked; PHP with its compiler."""
 import glob, json, os, re, shutil, subprocess, sys, tempfile, unittest
 
 from live_facts_test import record
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import debian_root
 import npm_package
 
 CACHE = sys.argv[3]
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 ENOUGH = 50  # sleeps to be right about
-SLEEPS = (202, 230, 270, 271)  # futex (Ruby, Node.js), clock_nanosleep; pselect6 up to CPython 3.10, ppoll (Ruby)
+# read (Java), futex (Ruby, Node.js), clock_nanosleep; pselect6 up to CPython 3.10, ppoll (Ruby)
+SLEEPS = (0, 202, 230, 270, 271)
+VIRTUAL = "jdk.internal.vm.Continuation.enter"  # the outermost frame of a virtual thread of Java, ...
+CARRIER = "java.util.concurrent.ForkJoinWorkerThread.run"  # ... and of the thread that runs it
 
 
 FIND_UVLOOP = "import importlib.util, sys; print(sys.version if importlib.util.find_spec('uvloop') else '')"
@@ -22,6 +26,14 @@ FIND_UVLOOP = "import importlib.util, sys; print(sys.version if importlib.util.f
 # Of Node.js as it is built for everyone: (version, digest of the package's archive).
 NODES = (("22.23.3", "00b5c43d88958dbbf45339c4d5e9a76289c7e25876fd08270b379e485e151fc5"),
          ("24.21.0", "61ecf27ad70afee991b671c28561eb497028294a67d132f9bbaac9ad73f81d3b"))
+
+
+JAVAS = ("21", "25")
+
+
+def fetch_javas():
+    """The folder with Java of Debian 13."""
+    return debian_root.unpacked("trixie", ["openjdk-21-jdk-headless", *[f"openjdk-{version}-jre-headless" for version in JAVAS]], CACHE)
 
 
 def fetch_nodes(folder):
@@ -63,7 +75,12 @@ def programs(folder):
         found["Perl 5.36"] = ["perl", f"{FOLDER}/perl_fixture.pl", "3"]
     if shutil.which("javac") and re.match(r"openjdk 17\.", version_of(["java", "--version"])):
         subprocess.run(["javac", "-d", folder, f"{FOLDER}/JavaFixture.java"], check=True)
-        found["Java 17"] = ["java", "-XX:+UnlockDiagnosticVMOptions", "-XX:+ShowHiddenFrames", "-cp", folder, "JavaFixture", "20"]
+        shown = ["-XX:+UnlockDiagnosticVMOptions", "-XX:+ShowHiddenFrames", "-cp"]
+        found["Java 17"] = ["java", *shown, folder, "JavaFixture", "20"]
+        try:
+            found.update(newer_javas(folder, shown))
+        except debian_root.Missing:  # as test_javas_of_debian says
+            pass
     said = version_of(["node", "--version"])
     nodes = {"Node.js " + said: "node"} if re.match(r"v(18|20|22|24)\.", said) else {}
     try:
@@ -72,6 +89,21 @@ def programs(folder):
         pass
     for name, program in nodes.items():
         found[name] = [program, f"{FOLDER}/node_fixture.js", "3"]
+    return found
+
+
+def newer_javas(folder, options):
+    """As programs; the folder is their /mnt."""
+    root = fetch_javas()
+    compiler = ["/usr/lib/jvm/java-21-openjdk-amd64/bin/javac", "-d", "/mnt", "/mnt/VirtualFixture.java"]
+    shutil.copy(f"{FOLDER}/VirtualFixture.java", folder)
+    subprocess.run(debian_root.command(root, folder, compiler), check=True)
+    os.mkfifo(f"{folder}/fifo")
+    found = {}
+    for version in JAVAS:
+        java = [f"/usr/lib/jvm/java-{version}-openjdk-amd64/bin/java", *options, "/mnt"]
+        found["Java " + version] = debian_root.command(root, folder, [*java, "JavaFixture", "12"])
+        found[f"Java {version}, virtual threads"] = debian_root.command(root, folder, [*java, "VirtualFixture", "25", "/mnt/fifo"])
     return found
 
 
@@ -93,7 +125,10 @@ def sleeps_of(facts):
 
 def is_right(frames, expected):
     """The language's frames are the program's own, the C library's stand on them, and no call of the interpreter was left."""
-    return [f for f in frames if isinstance(f, list)] == expected and isinstance(frames[0], int) and 0 not in frames
+    own = [f for f in frames if isinstance(f, list)]
+    if expected[-1][0] == VIRTUAL and own and own[-1][0] == CARRIER:
+        own = own[:len(expected)]
+    return own == expected and frames and isinstance(frames[0], int) and 0 not in frames
 
 
 class Languages(unittest.TestCase):
@@ -130,11 +165,19 @@ class Languages(unittest.TestCase):
         except npm_package.Missing as why:
             self.skipTest(" ".join(str(why).replace("'", "").split()))  # in one line, without quotes: it is counted (tests/repeated.py)
 
+    def test_javas_of_debian(self):
+        """They are here: without Debian's mirror test_stacks is without them."""
+        try:
+            fetch_javas()
+        except debian_root.Missing as why:
+            self.skipTest(" ".join(str(why).replace("'", "").split()))
+
     def test_stacks(self):
         with tempfile.TemporaryDirectory() as folder:
             def work():
                 for name, command in found.items():
-                    subprocess.run([*command, f"{folder}/{name}"], check=True)
+                    seen = "/mnt" if command[0] == "unshare" else folder
+                    subprocess.run([*command, f"{seen}/{name}"], check=True)
                 return subprocess.run([sys.argv[2]], stdout=subprocess.PIPE, text=True, check="Ruby 3.1" in found).stdout
             found = programs(folder)
             hostile, facts = record(work)

@@ -145,7 +145,12 @@ static void test_java(void **state)
     assert_int_equal(read_path(path, &found, &version), 0);
     assert_int_equal(version, WP_INTERP_VERSION(WP_INTERP_JAVA, 17, 0));
     assert_int_equal(found.version, version);
-    assert_true(found.runtime && !found.loop); /* that is where a process has it */
+    assert_true(found.runtime && !found.loop);                       /* that is where a process has it */
+    assert_true(found.java.at[WP_JAVA_CODE_PLACES] & WP_JAVA_ENTRY); /* as a process has the offset */
+    assert_int_equal(found.java.at[WP_JAVA_CODE_IMMUTABLE], 0);      /* nor does 17 have one */
+    assert_int_equal(found.java.const_bytes, 48);
+    assert_int_equal(found.java.pool_bytes, 72);
+    assert_int_equal(found.java.block_head, 16);
 }
 
 static void test_node(void **state)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables of lines and names of methods as HotSpot 17 has them, and as a hostile process has them. */
+/* Tables of lines and names of methods as HotSpot has them, and as a hostile process has them. */
 #include "collector/interp/java_lines.h"
 #include "collector/interp/java_names.h"
 
@@ -37,6 +37,21 @@ static void test_lines(void **state)
     assert_int_equal(line_of(lines, sizeof(lines), 36), 4);
     assert_int_equal(line_of(lines, sizeof(lines), 40), 1000);
     assert_int_equal(line_of(lines, sizeof(lines), 65535), 1000);
+}
+
+/* Since 20 a byte of a number is one more, so that none is 0. */
+static void test_lines_without_zero(void **state)
+{
+    enum { REST = 1992 - 191 };
+    static const uint8_t newer[] = {0x07, 5 << 3 | 1, 0xff, 63, 8, 0xff, 9, 0xc0 + REST % 64, 1 + REST / 64, 0};
+    struct wp_line_table table = {
+        .bytes = newer, .size = sizeof(newer), .version = WP_INTERP_VERSION(WP_INTERP_JAVA, 21, 0)};
+    (void)state;
+    assert_int_equal(line_in(table, 5), 8);
+    assert_int_equal(line_in(table, 36), 4);
+    assert_int_equal(line_in(table, 40), 1000);
+    table.version = WP_INTERP_VERSION(WP_INTERP_JAVA, 17, 0);
+    assert_int_not_equal(line_in(table, 40), 1000);
 }
 
 /* As Method::line_number_from_bci: the first one of the bytecode itself, the last one of a bytecode before. */
@@ -99,7 +114,8 @@ static void test_names(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_lines), cmocka_unit_test(test_several_lines_of_a_bytecode),
-        cmocka_unit_test(test_cut_lines), cmocka_unit_test(test_hostile_lines), cmocka_unit_test(test_names)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_lines), cmocka_unit_test(test_lines_without_zero),
+        cmocka_unit_test(test_several_lines_of_a_bytecode), cmocka_unit_test(test_cut_lines),
+        cmocka_unit_test(test_hostile_lines), cmocka_unit_test(test_names)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -356,6 +356,13 @@ static const struct {
          {LOCKED "Shop.load;java.lang.ProcessBuilder.start", WP_UNDERSTOOD_FUNCTIONS, 10, 3}},
         "lock_held_across_io", WP_SURETY_CERTAIN,
         "it is held during `java.lang.ProcessImpl.waitFor` in `Shop.load`. Lock held across I/O, certain: for 89 %"},
+    /* From 21 on Java's library waits there on a condition of a lock of its own. */
+    {{{LOCKED "Shop.load;java.lang.ProcessImpl.waitFor;java.util.concurrent.locks.AbstractQueuedSynchronizer$"
+              "ConditionObject.await;java.util.concurrent.ForkJoinPool.managedBlock;java.util.concurrent.locks."
+              "LockSupport.park;Parker::park@libjvm.so;pthread_cond_wait@libc.so.6;sleep:futex;[java];run",
+          WP_UNDERSTOOD_FUNCTIONS, 80, 3},
+         {LOCKED "Shop.load;java.lang.ProcessBuilder.start", WP_UNDERSTOOD_FUNCTIONS, 10, 3}},
+        "lock_held_across_io", WP_SURETY_CERTAIN, "it is held during `java.lang.ProcessImpl.waitFor` in `Shop.load`."},
     /* A nap in the same call is no wait for the pool: its time is what the others wait for. */
     {{{"[java];Shop.work;take;ConditionObject.await;Parker::park;pthread_cond_wait@libc.so.6;sleep:futex;[java];"
        "Shop.work;query;JavaThread::sleep@libjvm.so;pthread_cond_timedwait@libc.so.6;sleep:futex",
