@@ -314,6 +314,19 @@ static __attribute__((noinline)) void by_block(
             x, wait, &(struct wp_wait_label){WP_STYLE_WAIT, "kernel:before the request", WP_KERNEL_BLOCK}, from, to);
 }
 
+/* The peer that the sleep's socket is connected to, "udp 10.0.0.2:53", as a label: what came from the network without
+ * being a segment or a datagram for it, is the report of an error (ICMP). False: it has none that is known. */
+static bool unreachable(const struct wp_explainer *x, const struct wp_slice *slice, char *label, size_t room)
+{
+    const char *name =
+        slice->wait ? wp_dictionary_string(x->timeline->dictionary, wp_timeline_wait(x->timeline, slice)) : "";
+    bool is_inet = !strncmp(name, "udp ", 4) || !strncmp(name, "tcp ", 4);
+    if (!is_inet || name[4] == ':')
+        return false;
+    snprintf(label, room, "%.3s:%.100s (unreachable)", name, name + 4);
+    return true;
+}
+
 static __attribute__((noinline)) void by_softirq(
     struct wp_explainer *x, const struct wp_wait *wait, uint64_t from, uint64_t to)
 {
@@ -332,7 +345,7 @@ static __attribute__((noinline)) void by_softirq(
     static const char *const names[] = {
         "hi", "timer", "net_tx", "net_rx", "block", "irq_poll", "tasklet", "sched", "hrtimer", "rcu"};
     uint32_t vector = wait->slice->cause_d;
-    char name[32];
+    char name[128];
     if (vector == TIMER || vector == HRTIMER) {
         by_timer(x, wait, from, to);
     } else if (vector == BLOCK) {
@@ -340,6 +353,8 @@ static __attribute__((noinline)) void by_softirq(
     } else if (vector == NET_RX && wp_wait_is_sending(wait->slice)) { /* an acknowledgement made room */
         wp_wait_labelled(x, wait,
             &(struct wp_wait_label){WP_STYLE_NET, "room to send (reader not known)", WP_REMOTE_NOT_TRACED}, from, to);
+    } else if (vector == NET_RX && unreachable(x, wait->slice, name, sizeof(name))) {
+        wp_wait_labelled(x, wait, &(struct wp_wait_label){WP_STYLE_NET, name, WP_REMOTE_NOT_TRACED}, from, to);
     } else {
         bool is_kernel = vector == RCU || vector == SCHED;
         snprintf(name, sizeof(name), "%s:%s", is_kernel ? "kernel" : "softirq",

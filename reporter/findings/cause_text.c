@@ -406,6 +406,10 @@ static const char *other_sentence(const struct text *t, const struct wp_cause_fa
         words = "for room to send, and who reads there is not known";
         what = "";
     }
+    if (wp_cause_is_unreachable(t->facts, cause)) {
+        words = "for a peer that the network reports as unreachable";
+        what = wp_pool_printf(t->pool, "%.*s", (int)strcspn(what, " "), what);
+    }
     const char *place = place_text(t), *due = wp_cause_due(t->causes, t->facts, t->of->row);
     if (due) {
         words = wp_pool_printf(t->pool, "until a timeout, unanswered by %s", wp_pool_clip(t->pool, due, NAME_BYTES));
