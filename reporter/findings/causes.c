@@ -86,8 +86,8 @@ bool wp_cause_is_own(const struct wp_facts *facts, const struct wp_cause_fact *c
 bool wp_cause_is_asking(const struct wp_facts *facts, uint32_t sleep)
 {
     static const char *const kinds[] = {"tcp ", "udp ", "unix", "pipe"};
-    static const char *const calls[] = {
-        "wait4", "waitid", "msgrcv", "msgsnd", "semop", "semtimedop", "mq_timedreceive", "mq_timedsend"};
+    static const char *const calls[] = {"wait4", "waitid", "vfork", "clone", "clone3", "msgrcv", "msgsnd", "semop",
+        "semtimedop", "mq_timedreceive", "mq_timedsend"}; /* clone: with CLONE_VFORK, as posix_spawn does */
     const char *call;
     size_t size = wp_cause_call(facts, sleep, &call);
     for (size_t i = 0; size && call[size] && i < sizeof(kinds) / sizeof(*kinds); i++)
