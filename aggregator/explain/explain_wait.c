@@ -124,6 +124,31 @@ static __attribute__((noinline)) bool on_holder(
     return true;
 }
 
+/* The recording ends before the answer to what it asked over TCP on this host: who read that has been busy with it
+ * since, as far as is known. False: nobody has. */
+static __attribute__((noinline)) bool on_asked(
+    struct wp_explainer *x, const struct wp_wait *wait, uint64_t from, uint64_t to)
+{
+    const struct wp_messages *messages = &x->timeline->messages;
+    uint32_t due = wait->slice->is_asking ? wp_asked_last(&messages->asked, wait->thread, wait->slice->out_ns) : 0;
+    uint32_t peer = due ? wp_messages_peer(messages, due - 1) : 0;
+    struct wp_receive read;
+    struct wp_send sent;
+    if (!peer || !wp_messages_last_send(messages, due - 1, to, &sent) ||
+        !wp_messages_taken(messages, peer, (uint32_t)sent.end, sent.time_ns, &read) || read.time_ns >= to ||
+        read.thread == wait->thread)
+        return false;
+    char name[160] = "";
+    wp_name_socket(wp_dictionary_socket(x->timeline->dictionary, due - 1), wp_messages_opener(messages, due - 1), name,
+        sizeof(name));
+    uint32_t node = wp_explain_label(x, wait->node, WP_STYLE_NET, name);
+    uint64_t low = read.time_ns > from ? read.time_ns : from;
+    wp_wait_on_thread(x, wait, &(struct wp_wait_part){node, read.thread, low, to, true});
+    if (from < low)
+        wp_wait_emit(x, wait, node, WP_MESSAGE_IN_FLIGHT, from, low);
+    return true;
+}
+
 /* A signal ended it: what its sender did before is not what the sleeper waited for. */
 static __attribute__((noinline)) void by_signal(
     struct wp_explainer *x, const struct wp_wait *wait, uint64_t from, uint64_t to)
@@ -482,7 +507,8 @@ void wp_explain_sleep(
     uint64_t wake = slice->wake_ns > slice->out_ns ? slice->wake_ns : slice->out_ns;
     if (!slice->wake_ns) {
         bool is_deliberate = !slice->in_ns && slice->flags & WP_SLICE_DELIBERATE; /* whenever it would have ended */
-        if (!slice->in_ns && !is_deliberate && from < to && on_holder(x, &wait, from, to))
+        bool is_unended = !slice->in_ns && !is_deliberate && from < to;
+        if (is_unended && (on_holder(x, &wait, from, to) || on_asked(x, &wait, from, to)))
             return;
         wp_explain_emit(x,
             &(struct wp_piece){.node = wait.node,
