@@ -233,7 +233,7 @@ static const char *stopped_text(const struct text *t, uint32_t sleep)
     for (uint32_t at = sleep; at && style_at(t, at) != WP_STYLE_PROCESS; at = parent_of(t, at))
         if (style_at(t, at) == WP_STYLE_USER && wp_pause_words(t->facts, at))
             return wp_pause_words(t->facts, at);
-    return "by its runtime";
+    return wp_pause_is_after_call(t->facts, sleep) ? "by Go's scheduler after a system call" : "by its runtime";
 }
 
 /* Of threads that their runtime stopped. */

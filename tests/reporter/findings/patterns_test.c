@@ -487,6 +487,11 @@ static const struct {
     {{{"[shop];sleep:futex runtime.m0+0x148 (shop);[shop];runtime.sysmon@shop;sleep:nanosleep", WP_DELIBERATE_SLEEP, 90,
          30}},
         "", 0, "waiting for another of its threads, which sleeps on purpose."},
+    /* Its goroutine has come back from a system call, which took so long that another one has its turn. */
+    {{{"[shop];main.append;syscall.Syscall@shop;runtime.mcall@shop;runtime.exitsyscall0@shop;runtime.stopm@shop;"
+       "sleep:futex runtime.m0+0x148 (shop);[shop];runtime.sysmon@shop;sleep:nanosleep",
+         WP_DELIBERATE_SLEEP, 90, 30}},
+        "", 0, "shop is stopped 90.0 ms (100 %) by Go's scheduler after a system call in `main.append`"},
     /* Who had it is said where each had little, too. */
     {{{"[app];work;sched:preempted;sched:behind own threads", WP_INVOLUNTARY, 600, 10},
          {"[app];work;sched:preempted;sched:wake-up latency", WP_INVOLUNTARY, 300, 10},
