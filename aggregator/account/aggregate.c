@@ -10,6 +10,7 @@
 #include "aggregator/account/sample_sums.h"
 #include "aggregator/account/transactions.h"
 #include "aggregator/explain/explain_loop.h"
+#include "aggregator/net/owed.h"
 #include "aggregator/timeline/slices.h"
 #include "aggregator/timeline/taken.h"
 #include "aggregator/timeline/timeline_window.h"
@@ -119,10 +120,20 @@ static bool is_asleep_throughout(const struct wp_aggregate *aggregate)
     return true;
 }
 
+/* Since the recording began it has waited for what it asked, or for a lock that somebody has, or has owed an answer. */
+static bool is_hanging(const struct wp_aggregate *aggregate, uint32_t thread, const struct wp_slice *slice)
+{
+    const struct wp_messages *messages = &aggregate->timeline->messages;
+    const uint8_t others = WP_SLICE_FIRST | WP_SLICE_BORN | WP_SLICE_PREEMPTED;
+    return !(slice->flags & others) && !slice->wake_ns &&
+        (slice->is_asking || wp_slice_holder(slice) || wp_owed_by(messages, thread, slice->out_ns));
+}
+
 /* The recording ends while the recorded command sleeps: that is where its time went. Of others the sleeps that did not
- * end are left out, since a host is full of threads that wait for nothing in particular, unless all that was asked for
- * slept all the time; where it goes on in another session they are told there. */
-static bool is_unended(const struct wp_aggregate *aggregate, const struct wp_slice *slice, uint64_t until_ns)
+ * end are left out, since a host is full of threads that wait for nothing in particular, unless it is known for what,
+ * or all that was asked for slept all the time; where it goes on in another session they are told there. */
+static bool is_unended(
+    const struct wp_aggregate *aggregate, uint32_t thread, const struct wp_slice *slice, uint64_t until_ns)
 {
     const struct wp_timeline *timeline = aggregate->timeline;
     if (timeline->paused_ns || timeline->goes_on)
@@ -130,7 +141,8 @@ static bool is_unended(const struct wp_aggregate *aggregate, const struct wp_sli
     const struct wp_thread_entry *entry =
         wp_dictionary_thread(timeline->dictionary, timeline->identities[slice->identity].entry);
     return (!slice->in_ns || slice->in_ns > until_ns) && slice->out_ns < until_ns &&
-        ((entry && entry->flags & WP_THREAD_COMMAND) || is_asleep_throughout(aggregate));
+        ((entry && entry->flags & WP_THREAD_COMMAND) || is_hanging(aggregate, thread, slice) ||
+            is_asleep_throughout(aggregate));
 }
 
 /* Where the account of the thread goes on. Ordinals stay what they are until its host forgets, at the end of an epoch.
@@ -183,7 +195,7 @@ static struct part part_of(
         .is_base = aggregate->timeline->identities[slice->identity].aggregates & aggregate->id.bit,
         .is_known = sleep_is_ready(aggregate, index, ordinal, until_ns, is_final)};
     if (!part.is_known) { /* whom it started may yet wake it */
-        part.is_base = part.is_base && is_final && is_unended(aggregate, slice, until_ns);
+        part.is_base = part.is_base && is_final && is_unended(aggregate, index, slice, until_ns);
         return part;
     }
     part.is_over = slice->end_ns && slice->end_ns <= until_ns;

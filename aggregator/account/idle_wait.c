@@ -2,6 +2,7 @@
 #include "aggregator/account/idle_wait.h"
 
 #include "aggregator/explain/explain_call.h"
+#include "aggregator/explain/explain_loop.h"
 #include "aggregator/explain/explain_origin.h"
 #include "aggregator/net/owed.h"
 #include "aggregator/timeline/slices.h"
@@ -14,6 +15,8 @@
 
 #define LOCK_FRAMES 12u      /* of a sleep's stack, the innermost ones: whether one takes a lock */
 #define LOOK_NS WP_NS_PER_MS /* who runs longer does something */
+#define WAKINGS 64u          /* of a thread that are looked at */
+#define LOOKS 8u             /* the last sleeps of a thread: whether it has done nothing else */
 #define FRAMES 40u           /* the same of an interpreter's, and of what is known to wait for work */
 
 enum { PLACE_UNKNOWN, PLACE_OTHER, PLACE_IDLE };
@@ -152,6 +155,78 @@ static bool is_by_timer(const struct wp_idle_wait *wait)
         (wp_owed_ever(&wait->timeline->messages, wait->thread, slice->out_ns) || is_watching(wait));
 }
 
+/* --- housekeeping --- */
+
+static bool is_leader(const struct wp_idle_wait *wait)
+{
+    const struct wp_timeline *timeline = wait->timeline;
+    return timeline->threads[wait->thread].tid ==
+        timeline->processes[timeline->identities[wait->slice->identity].process].pid;
+}
+
+/* Nobody has to do with what it sleeps for: no connection, no pipe, no lock. */
+static bool is_by_clock(const struct wp_timeline *timeline, const struct wp_slice *slice)
+{
+    static const char *const kinds[] = {"tcp ", "udp ", "unix", "pipe"};
+    const char *name = wp_dictionary_string(timeline->dictionary, wp_timeline_wait(timeline, slice));
+    for (size_t i = 0; slice->wait && i < sizeof(kinds) / sizeof(*kinds); i++)
+        if (!strncmp(name, kinds[i], 4))
+            return false;
+    return slice->cause == WP_CAUSE_TIMER && !slice->is_asking && !slice->is_inferred;
+}
+
+/* That waking gave a lock on, such as an interpreter's: it is no work for who got it. */
+static bool gives_lock(const struct wp_timeline *timeline, const struct wp_woken_one *one)
+{
+    const struct wp_thread *thread = &timeline->threads[one->thread];
+    uint64_t ordinal = thread->slices && one->time_ns ? wp_thread_find(thread, one->time_ns - 1) : thread->slice_end;
+    const struct wp_slice *slice = ordinal == thread->slice_end ? NULL : wp_thread_slice(thread, ordinal);
+    return slice && slice->wake_ns >= one->time_ns && waits_for_lock(timeline, slice);
+}
+
+/* Whether the thread gave work to others, as far as its last wakings say. */
+static bool gives_work(const struct wp_timeline *timeline, uint32_t thread)
+{
+    const struct wp_woken_list *list = wp_woken_by(&timeline->woken, thread);
+    if (!list || !list->last.thread)
+        return false;
+    if (list->ring.end - list->ring.first > WAKINGS || !gives_lock(timeline, &list->last))
+        return true;
+    for (uint64_t i = list->ring.first; i < list->ring.end; i++)
+        if (!gives_lock(timeline, wp_woken_at(list, i)))
+            return true;
+    return false;
+}
+
+/* A thread beside the main one that sleeps by the clock at one place, looks around and sleeps again, and has never
+ * asked or woken anybody: nobody waits for it. */
+static bool is_housekeeping(const struct wp_idle_wait *wait)
+{
+    const struct wp_timeline *timeline = wait->timeline;
+    const struct wp_thread *thread = &timeline->threads[wait->thread];
+    if (!is_by_clock(timeline, wait->slice) || is_leader(wait) || gives_work(timeline, wait->thread) ||
+        wp_acts_since(&timeline->messages.acts, wait->thread, 0) || waits_for_lock(timeline, wait->slice))
+        return false;
+    uint64_t ordinal = wp_thread_find(thread, wait->slice->out_ns), next_ns = wait->slice->out_ns;
+    if (ordinal == thread->slice_end || ordinal == thread->first_slice)
+        return false;
+    bool has_slept = false;
+    for (unsigned looked = 0; looked < LOOKS && ordinal-- > thread->first_slice; looked++) {
+        const struct wp_slice *slice = wp_thread_slice(thread, ordinal);
+        bool is_start = slice->flags & (WP_SLICE_BORN | WP_SLICE_FIRST);
+        bool is_alike = slice->syscall == wait->slice->syscall &&
+            wp_explain_is_one_place(timeline->dictionary, slice->stack, wait->slice->stack);
+        if (!slice->in_ns || next_ns - slice->in_ns > LOOK_NS)
+            return false;
+        bool is_sleep = !is_start && !(slice->flags & WP_SLICE_PREEMPTED) && !waits_for_lock(timeline, slice);
+        if (is_sleep && (!is_alike || !is_by_clock(timeline, slice)))
+            return false;
+        has_slept = has_slept || is_sleep;
+        next_ns = slice->out_ns;
+    }
+    return has_slept;
+}
+
 /* --- places --- */
 
 static bool looks_idle(const struct wp_dictionary *dictionary, uint32_t stack)
@@ -191,9 +266,13 @@ static bool is_of_runtime(const struct wp_idle_wait *wait)
 bool wp_idle_wait_is_idle(const struct wp_idle_wait *wait, struct wp_explainer *x)
 {
     const struct wp_slice *slice = wait->slice;
-    const uint8_t others = WP_SLICE_BORN | WP_SLICE_EXEC | WP_SLICE_RENAME | WP_SLICE_PREEMPTED | WP_SLICE_DELIBERATE;
+    const uint8_t others = WP_SLICE_BORN | WP_SLICE_EXEC | WP_SLICE_RENAME | WP_SLICE_PREEMPTED;
     if (!slice->wake_ns || !slice->syscall || slice->state != WP_STATE_INTERRUPTIBLE || slice->flags & others ||
         wp_owed_by(&wait->timeline->messages, wait->thread, slice->out_ns))
+        return false;
+    if (is_housekeeping(wait))
+        return true;
+    if (slice->flags & WP_SLICE_DELIBERATE)
         return false;
     return is_accepting(slice) || is_for_request(wait) || is_by_timer(wait) || is_idle_place(wait) ||
         is_of_runtime(wait) || is_for_own(wait, x);

@@ -132,10 +132,8 @@ static uint64_t ran_until(
     }
 }
 
-/* The two stacks are one, or a walk that ended early found the innermost functions of the other one. */
-static bool is_one_place(const struct wp_explainer *x, uint32_t one, uint32_t other)
+bool wp_explain_is_one_place(const struct wp_dictionary *dictionary, uint32_t one, uint32_t other)
 {
-    const struct wp_dictionary *dictionary = x->timeline->dictionary;
     bool is_user = false;
     while (one != other) {
         const struct wp_stack_entry *a = wp_dictionary_stack(dictionary, one),
@@ -165,7 +163,7 @@ static bool next_of_loop(struct wp_explainer *x, const struct wp_thread *thread,
         timed_out(before) || woken_in_vain(x, before, (uint32_t)(thread - x->timeline->threads), after->out_ns);
     return may_join && after->out_ns <= wp_explain_horizon(x) &&
         wp_thread_slice(thread, *next - 1)->end_ns == after->out_ns && before->syscall == after->syscall &&
-        is_one_place(x, before->stack, after->stack) &&
+        wp_explain_is_one_place(x->timeline->dictionary, before->stack, after->stack) &&
         !(after->flags & (WP_SLICE_PREEMPTED | WP_SLICE_DELIBERATE | WP_SLICE_EXEC)) &&
         !is_for_itself(x, (uint32_t)(thread - x->timeline->threads), before, after);
 }
@@ -239,7 +237,8 @@ static bool is_alike(const struct wp_explainer *x, const struct wp_slice *first,
 {
     if (slice->syscall != first->syscall || slice->flags & (WP_SLICE_PREEMPTED | WP_SLICE_DELIBERATE))
         return false;
-    return !first->stack || !slice->stack || !is_by_place(x, slice) || is_one_place(x, first->stack, slice->stack);
+    return !first->stack || !slice->stack || !is_by_place(x, slice) ||
+        wp_explain_is_one_place(x->timeline->dictionary, first->stack, slice->stack);
 }
 
 /* It had been outstanding since before what counts. What was sent last on a connection is kept however old it is, and

@@ -5,7 +5,7 @@
  * Sleeps that time out again and again: `while (!done) poll(timeout)`, an event loop with a timer. All of them wait for
  * what finally ends the loop, provided that the thread had it outstanding: a request without an answer, work handed to
  * another thread, a child. Without that the paper's rule joins sleeps that hardly anything parts. Private to the
- * explanation, but wp_explain_pending().
+ * explanation, but wp_explain_pending() and wp_explain_is_one_place().
  *
  * Somebody waits for the thread, and requests of others end its sleeps meanwhile: those go on as well, for what it had
  * outstanding. What it asked for last is not what those others did.
@@ -51,5 +51,8 @@ uint64_t wp_explain_join_end(struct wp_explainer *x, const struct wp_thread *thr
 bool wp_explain_is_parted(const struct wp_explainer *x, const struct wp_thread *thread, uint64_t slice);
 /* True when this sleep timed out, and what the thread waited for may still end a later sleep of the same loop. */
 bool wp_explain_pending(struct wp_explainer *explainer, uint32_t thread, uint64_t slice);
+
+/* Whether two stacks are one, or a walk that ended early found the innermost functions of the other one. */
+bool wp_explain_is_one_place(const struct wp_dictionary *dictionary, uint32_t one, uint32_t other);
 
 #endif

@@ -124,6 +124,31 @@ static __attribute__((noinline)) bool on_holder(
     return true;
 }
 
+/* The recording ends before the answer to what it asked over TCP on this host: who read that has been busy with it
+ * since, as far as is known. False: nobody has. */
+static __attribute__((noinline)) bool on_asked(
+    struct wp_explainer *x, const struct wp_wait *wait, uint64_t from, uint64_t to)
+{
+    const struct wp_messages *messages = &x->timeline->messages;
+    uint32_t due = wait->slice->is_asking ? wp_asked_last(&messages->asked, wait->thread, wait->slice->out_ns) : 0;
+    uint32_t peer = due ? wp_messages_peer(messages, due - 1) : 0;
+    struct wp_receive read;
+    struct wp_send sent;
+    if (!peer || !wp_messages_last_send(messages, due - 1, to, &sent) ||
+        !wp_messages_taken(messages, peer, (uint32_t)sent.end, sent.time_ns, &read) || read.time_ns >= to ||
+        read.thread == wait->thread)
+        return false;
+    char name[160] = "";
+    wp_name_socket(wp_dictionary_socket(x->timeline->dictionary, due - 1), wp_messages_opener(messages, due - 1), name,
+        sizeof(name));
+    uint32_t node = wp_explain_label(x, wait->node, WP_STYLE_NET, name);
+    uint64_t low = read.time_ns > from ? read.time_ns : from;
+    wp_wait_on_thread(x, wait, &(struct wp_wait_part){node, read.thread, low, to, true});
+    if (from < low)
+        wp_wait_emit(x, wait, node, WP_MESSAGE_IN_FLIGHT, from, low);
+    return true;
+}
+
 /* A signal ended it: what its sender did before is not what the sleeper waited for. */
 static __attribute__((noinline)) void by_signal(
     struct wp_explainer *x, const struct wp_wait *wait, uint64_t from, uint64_t to)
@@ -314,6 +339,19 @@ static __attribute__((noinline)) void by_block(
             x, wait, &(struct wp_wait_label){WP_STYLE_WAIT, "kernel:before the request", WP_KERNEL_BLOCK}, from, to);
 }
 
+/* The peer that the sleep's socket is connected to, "udp 10.0.0.2:53", as a label: what came from the network without
+ * being a segment or a datagram for it, is the report of an error (ICMP). False: it has none that is known. */
+static bool unreachable(const struct wp_explainer *x, const struct wp_slice *slice, char *label, size_t room)
+{
+    const char *name =
+        slice->wait ? wp_dictionary_string(x->timeline->dictionary, wp_timeline_wait(x->timeline, slice)) : "";
+    bool is_inet = !strncmp(name, "udp ", 4) || !strncmp(name, "tcp ", 4);
+    if (!is_inet || name[4] == ':')
+        return false;
+    snprintf(label, room, "%.3s:%.100s (unreachable)", name, name + 4);
+    return true;
+}
+
 static __attribute__((noinline)) void by_softirq(
     struct wp_explainer *x, const struct wp_wait *wait, uint64_t from, uint64_t to)
 {
@@ -332,7 +370,7 @@ static __attribute__((noinline)) void by_softirq(
     static const char *const names[] = {
         "hi", "timer", "net_tx", "net_rx", "block", "irq_poll", "tasklet", "sched", "hrtimer", "rcu"};
     uint32_t vector = wait->slice->cause_d;
-    char name[32];
+    char name[128];
     if (vector == TIMER || vector == HRTIMER) {
         by_timer(x, wait, from, to);
     } else if (vector == BLOCK) {
@@ -340,6 +378,8 @@ static __attribute__((noinline)) void by_softirq(
     } else if (vector == NET_RX && wp_wait_is_sending(wait->slice)) { /* an acknowledgement made room */
         wp_wait_labelled(x, wait,
             &(struct wp_wait_label){WP_STYLE_NET, "room to send (reader not known)", WP_REMOTE_NOT_TRACED}, from, to);
+    } else if (vector == NET_RX && unreachable(x, wait->slice, name, sizeof(name))) {
+        wp_wait_labelled(x, wait, &(struct wp_wait_label){WP_STYLE_NET, name, WP_REMOTE_NOT_TRACED}, from, to);
     } else {
         bool is_kernel = vector == RCU || vector == SCHED;
         snprintf(name, sizeof(name), "%s:%s", is_kernel ? "kernel" : "softirq",
@@ -467,7 +507,8 @@ void wp_explain_sleep(
     uint64_t wake = slice->wake_ns > slice->out_ns ? slice->wake_ns : slice->out_ns;
     if (!slice->wake_ns) {
         bool is_deliberate = !slice->in_ns && slice->flags & WP_SLICE_DELIBERATE; /* whenever it would have ended */
-        if (!slice->in_ns && !is_deliberate && from < to && on_holder(x, &wait, from, to))
+        bool is_unended = !slice->in_ns && !is_deliberate && from < to;
+        if (is_unended && (on_holder(x, &wait, from, to) || on_asked(x, &wait, from, to)))
             return;
         wp_explain_emit(x,
             &(struct wp_piece){.node = wait.node,

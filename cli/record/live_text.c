@@ -12,6 +12,8 @@
 #define LEAST_COLUMNS 40u
 #define NAME_COLUMNS 16u
 #define DOING_COLUMNS 32u
+#define SHARE_COLUMNS 8u /* "> 99.9 %" */
+#define TIME_COLUMNS 9u
 
 /* At most `columns` characters of `text`; returns how many. */
 static unsigned put_clipped(struct wp_buffer *out, const char *text, unsigned columns)
@@ -146,7 +148,7 @@ static struct widths widths_of(const struct wp_live_reading *reading, const stru
     }
     if (!look->columns)
         return w;
-    unsigned left = most(look->columns, LEAST_COLUMNS) - 17; /* share and time, and what parts them */
+    unsigned left = most(look->columns, LEAST_COLUMNS) - SHARE_COLUMNS - TIME_COLUMNS - 2;
     w.who = least(w.who, least(NAME_COLUMNS, left / 4));
     w.whom = least(w.whom, least(NAME_COLUMNS, left / 4));
     w.doing = least(w.doing, least(DOING_COLUMNS, left / 3));
@@ -160,7 +162,8 @@ void wp_live_text_table(struct wp_buffer *out, const struct wp_live_reading *rea
     struct widths w = widths_of(reading, look);
     put_head(out, reading, look);
     if (reading->count) {
-        wp_buffer_printf(out, "%s%6s %9s ", look->has_colour ? "\033[1m" : "", "share", "time");
+        wp_buffer_printf(out, "%s%*s %*s ", look->has_colour ? "\033[1m" : "", (int)SHARE_COLUMNS, "share",
+            (int)TIME_COLUMNS, "time");
         put_cell(out, "who", w.who);
         put_cell(out, "waits for", w.whom);
         put_cell(out, "which", w.doing);
@@ -170,8 +173,10 @@ void wp_live_text_table(struct wp_buffer *out, const struct wp_live_reading *rea
         const struct wp_live_wait *row = &reading->rows[i];
         const char *share = wp_human_share(&pool, row->since_ns, reading->since_ns);
         const char *time = wp_human_duration(&pool, row->since_ns);
-        wp_buffer_printf(out, "%*s%s ", (int)(6 - least(6, (unsigned)strlen(share))), "", share);
-        wp_buffer_printf(out, "%*s%s ", (int)(9 - least(9, count_of(time))), "", time); /* "µ" is one column */
+        wp_buffer_printf(
+            out, "%*s%s ", (int)(SHARE_COLUMNS - least(SHARE_COLUMNS, (unsigned)strlen(share))), "", share);
+        wp_buffer_printf(
+            out, "%*s%s ", (int)(TIME_COLUMNS - least(TIME_COLUMNS, count_of(time))), "", time); /* "µ" is one column */
         put_cell(out, row->who, w.who);
         put_cell(out, whom_of(row), w.whom);
         put_cell(out, row->doing, w.doing);

@@ -96,11 +96,34 @@ static int read_section(struct source *s, const GElf_Shdr *section)
     return rc;
 }
 
+/*
+ * glibc's clone and clone3 (sysdeps/unix/sysv/linux/x86_64/clone3.S) end their table before the call, as it is not the
+ * new thread's; whoever called sleeps there with CLONE_VFORK, as posix_spawn does: syscall, test rax, jl, jz, ret.
+ */
+static int add_clone_calls(struct source *s, const GElf_Shdr *section)
+{
+    static const uint8_t call[] = {0x0f, 0x05, 0x48, 0x85, 0xc0};
+    enum { RET = 9, BYTES };
+    const struct wp_unwind_row row = {.cfa = 8 | WP_CFA_SP, .bp = WP_BP_SAME};
+    Elf_Data *code = elf_getdata_rawchunk(s->elf, (int64_t)section->sh_offset, section->sh_size, ELF_T_BYTE);
+    const uint8_t *bytes = code ? code->d_buf : NULL, *at = bytes, *end = bytes + (bytes ? code->d_size : 0);
+    int rc = 0;
+    while (at && !rc && (at = memmem(at, (size_t)(end - at), call, sizeof(call))) && end - at >= BYTES) {
+        uint64_t address = section->sh_addr + (uint64_t)(at - bytes);
+        if (at[5] == 0x7c && at[7] == 0x74 && at[RET] == 0xc3 && !wp_unwind_rows_has(s->rows, address)) {
+            rc = wp_unwind_rows_add(s->rows, address, &row);
+            rc = rc ? rc : wp_unwind_rows_gap(s->rows, address + BYTES);
+        }
+        at += sizeof(call);
+    }
+    return rc;
+}
+
 int wp_code_rows_read(Elf *elf, struct wp_unwind_rows *rows)
 {
     struct source s = {.elf = elf, .rows = rows};
     size_t count = 0, names = 0;
-    unsigned sections = 0;
+    unsigned sections = 0, looked = 0;
     int rc = 0;
     GElf_Shdr found[SECTIONS];
     if (elf_getshdrstrndx(elf, &names))
@@ -108,13 +131,15 @@ int wp_code_rows_read(Elf *elf, struct wp_unwind_rows *rows)
     for (Elf_Scn *section = NULL; sections < SECTIONS && (section = elf_nextscn(elf, section));) {
         GElf_Shdr header;
         const char *name = gelf_getshdr(section, &header) ? elf_strptr(elf, names, header.sh_name) : NULL;
-        if (name && header.sh_type == SHT_PROGBITS && header.sh_flags & SHF_EXECINSTR &&
-            !(header.sh_flags & SHF_COMPRESSED) && strncmp(name, ".plt", 4) && header.sh_size <= WP_CODE_FLOW_BYTES &&
-            wants(&s, &header))
+        bool is_code = name && header.sh_type == SHT_PROGBITS && header.sh_flags & SHF_EXECINSTR &&
+            !(header.sh_flags & SHF_COMPRESSED) && strncmp(name, ".plt", 4) && header.sh_size <= WP_CODE_FLOW_BYTES;
+        if (is_code && wants(&s, &header))
             found[sections++] = header;
+        else if (is_code && header.sh_size && !rc && looked++ < SECTIONS)
+            rc = add_clone_calls(&s, &header);
     }
-    if (!sections)
-        return 0;
+    if (!sections || rc)
+        return rc;
     uint64_t room = DATA_BYTES;
     elf_getphdrnum(elf, &count);
     for (size_t i = 0; i < count && s.load_count < SEGMENTS; i++) {

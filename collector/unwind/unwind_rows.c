@@ -242,7 +242,7 @@ struct kept_head {
     uint32_t count, row_bytes;
 };
 
-static const char kept_magic[8] = "WPROWS9";
+static const char kept_magic[8] = "WPROWSA";
 
 static uint64_t checksum(const uint8_t *bytes, size_t size)
 {

@@ -125,13 +125,19 @@ const char *wp_rival_name(struct wp_pool *pool, const char *frame)
     return is_process ? wp_stack_plain_process(pool, frame + strlen(BEHIND) - 1) : other_name(pool, frame);
 }
 
+bool wp_rival_is_profiler(const char *frame)
+{
+    return !strcmp(frame, "sched:behind recording") || !strncmp(frame, BEHIND "wakepath-", strlen(BEHIND "wakepath-"));
+}
+
 static struct wp_rival rival_of(struct wp_pool *pool, const struct wp_facts *facts, const struct sum *sum)
 {
     const char *frame = wp_facts_frame_name(facts, sum->rival), *waiter = wp_facts_frame_name(facts, sum->waiter);
     bool is_process = !strncmp(frame, BEHIND, strlen(BEHIND)), is_quota = is_of_quota(frame);
-    return (struct wp_rival){.kind = is_process ? WP_RIVAL_PROCESS
-            : is_quota                          ? WP_RIVAL_QUOTA
-                                                : WP_RIVAL_OTHER,
+    return (struct wp_rival){.kind = is_process && wp_rival_is_profiler(frame) ? WP_RIVAL_PROFILER
+            : is_process                                                       ? WP_RIVAL_PROCESS
+            : is_quota                                                         ? WP_RIVAL_QUOTA
+                                                                               : WP_RIVAL_OTHER,
         .waiter = *waiter ? wp_stack_plain_process(pool, waiter) : "?",
         .host = wp_stack_host(pool, waiter),
         .name = wp_rival_name(pool, frame),

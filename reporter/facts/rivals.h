@@ -8,9 +8,10 @@
 #include "reporter/facts/facts.h"
 
 enum wp_rival_kind {
-    WP_RIVAL_PROCESS, /* "sched:behind [gzip]" */
-    WP_RIVAL_QUOTA,   /* "sched:quota of nginx.service"; "sched:quota": not known of which cgroup */
-    WP_RIVAL_OTHER    /* own threads, the recording, an idle CPU; or it is not known */
+    WP_RIVAL_PROCESS,  /* "sched:behind [gzip]" */
+    WP_RIVAL_PROFILER, /* one of Wakepath's programs: of another recording, or a host's aggregator */
+    WP_RIVAL_QUOTA,    /* "sched:quota of nginx.service"; "sched:quota": not known of which cgroup */
+    WP_RIVAL_OTHER     /* own threads, the recording, an idle CPU; or it is not known */
 };
 
 /* What one had, or kept, of another one. */
@@ -53,6 +54,8 @@ struct wp_rival_buckets {
 uint32_t wp_rival_frame(const struct wp_facts *facts, uint32_t node);
 /* "gzip" of that frame, "own threads", "wake-up latency"; in the pool. */
 const char *wp_rival_name(struct wp_pool *pool, const char *frame);
+/* Whether that frame says that Wakepath had it, as "sched:behind recording" and "sched:behind [wakepath-store]" do. */
+bool wp_rival_is_profiler(const char *frame);
 /* The same over time; out of memory sets pool->failed. */
 struct wp_rival_buckets wp_rivals_over_time(struct wp_pool *pool, const struct wp_facts *facts);
 /* Out of memory sets pool->failed. */

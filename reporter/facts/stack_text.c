@@ -81,9 +81,22 @@ const char *wp_stack_host(struct wp_pool *pool, const char *name)
     return end ? wp_pool_clip(pool, end + 2, HOST_BYTES) : NULL;
 }
 
+/* Wakepath's own programs, of whose names the kernel keeps 15 bytes. */
+static const char *whole_name(const char *text, size_t size)
+{
+    static const char *const names[] = {"wakepath-aggregator", "wakepath-collector", "wakepath-reporter"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+        if (size == 15 && !strncmp(text, names[i], size))
+            return names[i];
+    return NULL;
+}
+
 /* Clipped, without blanks at its end: the kernel's cut of 15 bytes may leave one ("process reaper "). */
 static const char *comm_text(struct wp_pool *pool, const char *text, size_t size)
 {
+    const char *whole = whole_name(text, size);
+    if (whole)
+        return whole;
     while (size > 1 && text[size - 1] == ' ')
         size--;
     return wp_pool_clip(pool, wp_pool_printf(pool, "%.*s", (int)size, text), 40);

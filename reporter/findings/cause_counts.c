@@ -105,6 +105,13 @@ const char *wp_cause_peer(const struct wp_facts *facts, uint32_t sleep)
         : NULL;
 }
 
+bool wp_cause_is_unreachable(const struct wp_facts *facts, const struct wp_cause_fact *cause)
+{
+    const struct wp_flame_node *node = &facts->flame.nodes[cause->node];
+    return cause->kind == WP_CAUSE_KIND_PEER && wp_facts_frame_style(facts, node->frame) == WP_STYLE_NET &&
+        strstr(wp_facts_frame_name(facts, node->frame), " (unreachable)");
+}
+
 const char *wp_cause_due(const struct wp_causes *causes, struct wp_facts *facts, uint32_t row)
 {
     const struct wp_flame *flame = &facts->flame;

@@ -26,6 +26,9 @@ struct wp_cause_threads wp_cause_threads(const struct wp_causes *causes, struct 
 uint32_t wp_cause_peers(const struct wp_causes *causes, struct wp_facts *facts, uint32_t sleep);
 /* Whether it waits on a socket: "tcp 10.0.0.7:5432" of its frame; NULL it does not. */
 const char *wp_cause_peer(const struct wp_facts *facts, uint32_t sleep);
+/* Whether the network said of whom it waits for that nobody is there (an ICMP error): "udp:10.0.0.2:53 (unreachable)".
+ */
+bool wp_cause_is_unreachable(const struct wp_facts *facts, const struct wp_cause_fact *cause);
 /* Of calls that timed out and do not say themselves for what: who had not answered in half of their time or more,
  * "tcp 10.0.0.7:5432" in the facts' pool; NULL: it is not known. */
 const char *wp_cause_due(const struct wp_causes *causes, struct wp_facts *facts, uint32_t row);

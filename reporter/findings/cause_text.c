@@ -233,7 +233,7 @@ static const char *stopped_text(const struct text *t, uint32_t sleep)
     for (uint32_t at = sleep; at && style_at(t, at) != WP_STYLE_PROCESS; at = parent_of(t, at))
         if (style_at(t, at) == WP_STYLE_USER && wp_pause_words(t->facts, at))
             return wp_pause_words(t->facts, at);
-    return "by its runtime";
+    return wp_pause_is_after_call(t->facts, sleep) ? "by Go's scheduler after a system call" : "by its runtime";
 }
 
 /* Of threads that their runtime stopped. */
@@ -405,6 +405,10 @@ static const char *other_sentence(const struct text *t, const struct wp_cause_fa
     if (peer && !strcmp(peer, "room to send (reader not known)")) {
         words = "for room to send, and who reads there is not known";
         what = "";
+    }
+    if (wp_cause_is_unreachable(t->facts, cause)) {
+        words = "for a peer that the network reports as unreachable";
+        what = wp_pool_printf(t->pool, "%.*s", (int)strcspn(what, " "), what);
     }
     const char *place = place_text(t), *due = wp_cause_due(t->causes, t->facts, t->of->row);
     if (due) {

@@ -42,6 +42,8 @@ struct on_stack {
     uint32_t deadlock;
     uint32_t garbage; /* of its layer, what collects garbage */
     uint32_t stopper; /* of its layer, the runtime's function that stops the thread */
+    uint32_t parked;  /* below it, where its layer's thread is that monitor: the sleep of a thread of Go's that came out
+                         of a system call, and whose goroutine the scheduler has not let go on; 0 none */
     uint32_t pause;   /* the outermost sleep of all layers in which a runtime has stopped its thread */
     uint32_t below;   /* the sleep that the layer stands on, */
     uint32_t under;   /* ... where that is of the same process by its name, whatever it is for; */
@@ -86,8 +88,8 @@ bool wp_cause_is_own(const struct wp_facts *facts, const struct wp_cause_fact *c
 bool wp_cause_is_asking(const struct wp_facts *facts, uint32_t sleep)
 {
     static const char *const kinds[] = {"tcp ", "udp ", "unix", "pipe"};
-    static const char *const calls[] = {
-        "wait4", "waitid", "msgrcv", "msgsnd", "semop", "semtimedop", "mq_timedreceive", "mq_timedsend"};
+    static const char *const calls[] = {"wait4", "waitid", "vfork", "clone", "clone3", "msgrcv", "msgsnd", "semop",
+        "semtimedop", "mq_timedreceive", "mq_timedsend"}; /* clone: with CLONE_VFORK, as posix_spawn does */
     const char *call;
     size_t size = wp_cause_call(facts, sleep, &call);
     for (size_t i = 0; size && call[size] && i < sizeof(kinds) / sizeof(*kinds); i++)
@@ -184,6 +186,7 @@ static void look_process(struct on_stack *at, const struct wp_facts *facts, uint
     at->collects = at->collects || at->garbage;
     at->is_runtime = at->garbage || wp_pause_is_thread(facts, node);
     at->is_monitor = false;
+    at->parked = 0;
 }
 
 /* A process has one main thread: one that waits for another is of another process, whatever that one is called. */
@@ -223,7 +226,10 @@ static void look_function(struct on_stack *at, const struct wp_facts *facts, uin
     if (!at->garbage && is_collector)
         at->garbage = node;
     at->collects = at->collects || is_collector;
-    at->is_monitor = at->is_monitor || !strcmp(name_at(facts, node), "runtime.sysmon");
+    if (!at->is_monitor && !strcmp(name_at(facts, node), "runtime.sysmon")) {
+        at->is_monitor = true;
+        at->parked = wp_pause_is_after_call(facts, at->under) ? at->under : 0;
+    }
     if (is_own)
         at->stopper = 0; /* the program's own work, as in a finalizer */
     else if (!at->stopper && (is_collector || wp_pause_words(facts, node)))
@@ -354,6 +360,8 @@ static enum wp_cause_kind kind_of(const struct wp_facts *facts, const struct on_
     if (at->sleep && (at->has_own || wp_path_label_is_answer(facts, node)) && cell->category == WP_OTHER_PATH &&
         is_path)
         return WP_CAUSE_KIND_PATH;
+    if (at->parked && (cell->category == WP_DELIBERATE_SLEEP || cell->category == WP_TIMEOUT))
+        return WP_CAUSE_KIND_PAUSE;
     return at->sleep && !at->is_monitor ? kind_of_category(cell->category) : WP_CAUSE_KIND_NONE;
 }
 
@@ -424,7 +432,7 @@ static uint32_t sleep_of(const struct on_stack *at, const struct wp_cell *cell, 
     case WP_CAUSE_KIND_SERVICE:
         return at->service;
     case WP_CAUSE_KIND_PAUSE:
-        return at->pause;
+        return at->pause ? at->pause : at->parked;
     case WP_CAUSE_KIND_GARBAGE:
         return at->garbage;
     default:

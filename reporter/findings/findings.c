@@ -320,19 +320,6 @@ static uint64_t of_machine(const struct walk *walk)
         walk->ns[WP_INVOLUNTARY];
 }
 
-static const char *rival_sentence(struct wp_facts *facts, const struct wp_rival *rival)
-{
-    struct wp_pool *pool = &facts->pool;
-    bool is_quota = rival->kind == WP_RIVAL_QUOTA;
-    const char *party = *rival->party
-        ? wp_pool_printf(pool, is_quota ? ", most of it spent by %s" : " on behalf of %s", rival->party)
-        : "";
-    return wp_pool_printf(pool,
-        is_quota ? "%s is throttled for %s (%s) by the %s%s." : "%s waits %s (%s) for a CPU that %s uses%s.",
-        rival->waiter, wp_human_duration(pool, rival->ns), wp_human_share(pool, rival->ns, facts->total_ns),
-        strcmp(rival->name, "quota") ? rival->name : "quota of its cgroup", party);
-}
-
 /* Who had the processor, or which quota there was none by; the longest first. */
 static void find_rivals(struct walk *walk)
 {
@@ -342,13 +329,14 @@ static void find_rivals(struct walk *walk)
     unsigned told = 0;
     for (size_t i = 0; i < rivals.count && told < RIVALS; i++) {
         const struct wp_rival *rival = &rivals.rows[i];
-        if (rival->kind == WP_RIVAL_OTHER || rival->ns < facts->total_ns / RIVAL_SHARE)
+        bool is_quota = rival->kind == WP_RIVAL_QUOTA, is_told = is_quota || rival->kind == WP_RIVAL_PROCESS;
+        if (!is_told || rival->ns < facts->total_ns / RIVAL_SHARE)
             continue;
-        bool is_quota = rival->kind == WP_RIVAL_QUOTA;
         struct wp_pattern pattern = is_quota ? wp_pattern_of_quota() : wp_pattern_of_herd(facts, rival->name);
         add(facts,
             &(struct wp_finding){.kind = "processor",
-                .sentence = wp_pool_printf(pool, "%s%s", rival_sentence(facts, rival), wp_pattern_text(pool, &pattern)),
+                .sentence =
+                    wp_pool_printf(pool, "%s%s", wp_rival_sentence(facts, rival), wp_pattern_text(pool, &pattern)),
                 .key = wp_pool_printf(pool, "processor %s %s", rival->waiter, rival->name),
                 .pattern = pattern,
                 .count = rival->count,
@@ -379,9 +367,10 @@ static void find_categories(struct walk *walk)
         struct wp_pattern pattern = {0};
         if (i == WP_INVOLUNTARY && !walk->is_quota_told)
             pattern = wp_pattern_of_preemption(facts, ns, walk->count[i]);
-        const char *rest = i == WP_SCHEDULER || i == WP_INVOLUNTARY
-            ? wp_rival_list(facts, &(struct wp_rival_rest){i, walk->causes.cell_cause, walk->is_rival_told})
-            : "";
+        struct wp_rival_rest of = {i, walk->causes.cell_cause, walk->is_rival_told};
+        bool has_rivals = i == WP_SCHEDULER || i == WP_INVOLUNTARY;
+        const char *rest = has_rivals ? wp_rival_list(facts, &of) : "";
+        uint64_t own_ns = has_rivals ? wp_rival_profiler_ns(facts, &of) : 0; /* nothing to mend in the program */
         if (!*rest && !told_ns)
             rest = wp_pool_printf(pool, "; the largest part is %s%s (%s)",
                 wp_stack_plain_process(pool, wp_facts_frame_name(facts, frame_of(walk, walk->process[cell->node]))),
@@ -395,7 +384,7 @@ static void find_categories(struct walk *walk)
                 .pattern = pattern,
                 .count = walk->count[i],
                 .ns = ns,
-                .rank_ns = ns,
+                .rank_ns = ns > own_ns ? ns - own_ns : 0,
                 .page = WP_PAGE_FLAME,
                 .fragment = fragment(facts, "category", wp_category_key(i))});
     }

@@ -83,7 +83,7 @@ static uint32_t asking(const struct wp_cause_case *of)
     bool is_own = !of->cause->asked && wp_cause_is_own(of->facts, of->cause);
     if (kind == WP_CAUSE_KIND_SERVICE && asks(of->facts, of->cause->sleep))
         return of->cause->sleep; /* a thread may be waited for that asks */
-    if (!asks(of->facts, of->cause->first))
+    if (!asks(of->facts, of->cause->first) || wp_cause_is_unreachable(of->facts, of->cause))
         return 0;
     return kind == WP_CAUSE_KIND_SERVICE || kind == WP_CAUSE_KIND_PEER || kind == WP_CAUSE_KIND_FLIGHT ||
             (!is_own && kind != WP_CAUSE_KIND_DEADLOCK)

@@ -23,6 +23,16 @@ const char *wp_pause_words(const struct wp_facts *facts, uint32_t node)
     return NULL;
 }
 
+bool wp_pause_is_after_call(const struct wp_facts *facts, uint32_t sleep)
+{
+    const struct wp_flame_node *nodes = facts->flame.nodes;
+    for (uint32_t at = sleep; at && wp_facts_frame_style(facts, nodes[at].frame) != WP_STYLE_PROCESS;
+         at = nodes[at].parent)
+        if (!strcmp(wp_facts_frame_name(facts, nodes[at].frame), "runtime.exitsyscall0"))
+            return true;
+    return false;
+}
+
 bool wp_pause_is_thread(const struct wp_facts *facts, uint32_t node)
 {
     static const char begin[] = "[VM Thread]";

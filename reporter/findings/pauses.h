@@ -8,6 +8,8 @@
 
 /* What the function at that node stops its thread for: "at a safepoint"; NULL: it does not. */
 const char *wp_pause_words(const struct wp_facts *facts, uint32_t node);
+/* Whether a thread of Go's sleeps at that node since a system call, as its scheduler has given its processor away. */
+bool wp_pause_is_after_call(const struct wp_facts *facts, uint32_t sleep);
 /* The process node of the thread that stops all others of its process; a process may be named anything. */
 bool wp_pause_is_thread(const struct wp_facts *facts, uint32_t node);
 /* The size of "VM_ThreadDump" in "VM_ThreadDump::doit"; 0: the function is no operation's of HotSpot

@@ -11,14 +11,31 @@
 #define NAMES 3u
 #define LEAST_SHARE 10u /* of the time: a smaller part is not told */
 
+/* The frame of who had the processor in a cell of the rest; 0: it is none of it. */
+static uint32_t frame_of(const struct wp_facts *facts, const struct wp_rival_rest *rest, uint32_t cell)
+{
+    bool is_of = facts->flame.cells[cell].category == rest->category && !rest->cell_cause[cell];
+    uint32_t frame = is_of ? wp_rival_frame(facts, facts->flame.cells[cell].node) : 0;
+    return rest->is_told[frame] ? 0 : frame;
+}
+
+uint64_t wp_rival_profiler_ns(const struct wp_facts *facts, const struct wp_rival_rest *rest)
+{
+    uint64_t ns = 0;
+    for (uint32_t i = 0; i < facts->flame.cell_count; i++) {
+        uint32_t frame = frame_of(facts, rest, i);
+        ns += frame && wp_rival_is_profiler(wp_facts_frame_name(facts, frame)) ? facts->flame.cells[i].ns : 0;
+    }
+    return ns;
+}
+
 static uint64_t sum_rivals(uint64_t *sums, const struct wp_facts *facts, const struct wp_rival_rest *rest)
 {
     uint64_t whole = 0;
     for (uint32_t i = 0; i < facts->flame.cell_count; i++) {
         const struct wp_cell *cell = &facts->flame.cells[i];
-        uint32_t frame =
-            cell->category == rest->category && !rest->cell_cause[i] ? wp_rival_frame(facts, cell->node) : 0;
-        if (!frame || rest->is_told[frame])
+        uint32_t frame = frame_of(facts, rest, i);
+        if (!frame)
             continue;
         sums[frame] += cell->ns;
         whole += cell->ns;
@@ -52,9 +69,24 @@ const char *wp_rival_list(struct wp_facts *facts, const struct wp_rival_rest *re
         const char *thread = strcmp(name, "own threads") ? NULL : wp_own_rival(facts, rest->category);
         if (thread)
             name = wp_pool_printf(pool, "own thread %s", wp_pool_clip(pool, thread, 40));
+        if (!strncmp(name, "wakepath-", 9))
+            name = wp_pool_printf(pool, "%s (of the profiler)", name);
         text = wp_pool_printf(pool, "%s%s %s %s", text, i ? "," : ":", name, wp_human_duration(pool, sums[frame]));
         sums[frame] = 0;
     }
     free(sums);
     return text;
+}
+
+const char *wp_rival_sentence(struct wp_facts *facts, const struct wp_rival *rival)
+{
+    struct wp_pool *pool = &facts->pool;
+    bool is_quota = rival->kind == WP_RIVAL_QUOTA;
+    const char *party = *rival->party
+        ? wp_pool_printf(pool, is_quota ? ", most of it spent by %s" : " on behalf of %s", rival->party)
+        : "";
+    return wp_pool_printf(pool,
+        is_quota ? "%s is throttled for %s (%s) by the %s%s." : "%s waits %s (%s) for a CPU that %s uses%s.",
+        rival->waiter, wp_human_duration(pool, rival->ns), wp_human_share(pool, rival->ns, facts->total_ns),
+        strcmp(rival->name, "quota") ? rival->name : "quota of its cgroup", party);
 }

@@ -150,7 +150,7 @@ static struct wp_pair pair_of(
         pair.loser = rival->host ? rival->host : home;
     } else if (kind == BY_UNIT) {
         pair.loser = unit_of(pool, facts, rival->waiter, rival->host);
-        if (rival->kind == WP_RIVAL_PROCESS)
+        if (rival->kind == WP_RIVAL_PROCESS || rival->kind == WP_RIVAL_PROFILER)
             pair.winner = unit_of(pool, facts, rival->name, rival->name_host);
     }
     return pair;

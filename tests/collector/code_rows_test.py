@@ -45,6 +45,21 @@ class CodeRows(unittest.TestCase):
                         *(os.path.join(ROOT, "collector", source) for source in SOURCES)], check=True)
         return path
 
+    def test_the_call_in_clone(self):
+        """glibc's table of clone3 ends before its system call, in which who called posix_spawn sleeps."""
+        source, path = os.path.join(self.folder, "clone.s"), os.path.join(self.folder, "clone.so")
+        with open(source, "w") as file:
+            file.write(".globl clone3\nclone3: .cfi_startproc\n mov $435, %eax\n .cfi_endproc\ncall: syscall\n test %rax, %rax\n jl fail\n jz begin\n"
+                       " ret\nbegin: .cfi_startproc\n .cfi_undefined rip\n call *%rdx\n hlt\n .cfi_endproc\nfail: .cfi_startproc\n ret\n .cfi_endproc\n"
+                       ".globl lone\nlone: syscall\n test %rax, %rax\n nop\n nop\n ret\n .fill 4, 1, 0xcc\n")
+        subprocess.run(["gcc", "-shared", "-nostdlib", "-o", path, source], check=True)
+        table, at = rows(path), {}
+        for line in subprocess.run(["nm", path], check=True, capture_output=True, text=True).stdout.splitlines():
+            at[line.split()[2]] = int(line.split()[0], 16)
+        self.assertEqual(rule_at(table, at["call"] + 2), (1 | 8, 0x7fff), "the caller's frame is above the return address")
+        self.assertEqual(rule_at(table, at["begin"])[0] & 7, 6, "a new thread has no caller")
+        self.assertEqual(rule_at(table, at["lone"] + 2)[0], 0, "nothing is known of others")
+
     def test_as_the_tables_say(self):
         for flags in (["-O2"], ["-Os", "-fcf-protection=none"], ["-O3", "-march=x86-64-v3"], ["-O1", "-fno-omit-frame-pointer"]):
             with_tables, without = self.build("with.so", *flags), self.build("without.so", *flags, *WITHOUT)

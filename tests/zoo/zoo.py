@@ -124,6 +124,7 @@ ZOO = {
     "pool_requests.py": (["in `checkout`", "for another of its threads"], {"pool_too_small"}),
     "asks_once.py": (["in `look_up`"], set()),
     "bill_ledger.py": (["in `bill`", "for another of its threads", "in `audit_all`"], set()),
+    "spawn_fifo.c": (["in `start_tool`", "feeder", "late_feed"], set()),
     "process_lock.py": (["in `append_entry`", "`fsync`"], {"lock_held_across_io", "pool_too_small", "fsync_per_item"}),
 }
 INTERPRETERS = {".py": "/usr/bin/python3", ".sh": "/bin/bash", ".js": "node", ".pl": "perl", ".rb": "ruby", ".php": "php"}

@@ -280,11 +280,36 @@ static void over_time(void **state)
     wp_facts_fini(&facts);
 }
 
+/* What profiling takes is no culprit: nothing of the program's is told behind it. */
+static void the_profiler_is_no_culprit(void **state)
+{
+    static const struct {
+        const char *rival, *words;
+    } rivals[] = {{"[wakepath-collec]", "waiting for a CPU: wakepath-collector (of the profiler) 800 ms."},
+        {"recording", "waiting for a CPU: recording 800 ms."}};
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct wp_report *report = wp_report_create();
+        struct wp_facts facts;
+        char stack[120];
+        snprintf(stack, sizeof(stack), "[app];work;sleep:read;sched:runnable;sched:behind %s", rivals[i].rival);
+        wp_report_add(report, sample_node(report, stack), WP_SCHEDULER, 800 * MS, 10);
+        wp_report_add(report, sample_node(report, "[app];nap;sleep:nanosleep"), WP_DELIBERATE_SLEEP, 100 * MS, 1);
+        assert_int_equal(wp_facts_build(&facts, "v1", "main", report, NULL, NULL), 0);
+        assert_non_null(strstr(facts.findings[0].sentence, "app sleeps on purpose for 100 ms"));
+        assert_non_null(strstr(facts.findings[1].sentence, rivals[i].words));
+        for (size_t k = 0; k < facts.finding_count; k++)
+            assert_string_not_equal(facts.findings[k].kind, "processor");
+        wp_facts_fini(&facts);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(by_pair), cmocka_unit_test(a_quota_of_an_unknown_cgroup_is_one),
-        cmocka_unit_test(in_the_graph_of_waits), cmocka_unit_test(as_findings),
-        cmocka_unit_test(the_page_has_the_longest_first), cmocka_unit_test(the_page_has_a_matrix),
-        cmocka_unit_test(the_matrix_has_control_groups), cmocka_unit_test(over_time)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(by_pair), cmocka_unit_test(the_profiler_is_no_culprit),
+        cmocka_unit_test(a_quota_of_an_unknown_cgroup_is_one), cmocka_unit_test(in_the_graph_of_waits),
+        cmocka_unit_test(as_findings), cmocka_unit_test(the_page_has_the_longest_first),
+        cmocka_unit_test(the_page_has_a_matrix), cmocka_unit_test(the_matrix_has_control_groups),
+        cmocka_unit_test(over_time)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -452,7 +452,14 @@ static const struct {
         "", 0, "until a timeout: `epoll_pwait`"},
     {{{"[web];sleep:sendto;room to send (reader not known)", WP_REMOTE_NOT_TRACED, 90, 3}}, "", 0,
         "web waits 90.0 ms (100 %) for room to send, and who reads there is not known: `sendto`."},
-    /* Where the program waits for another one that sleeps. */
+    {{{"[app];ask_dns;connect@libc.so.6;sleep:connect tcp 192.0.2.1:80;tcp:192.0.2.1:80 (unreachable)",
+         WP_REMOTE_NOT_TRACED, 90, 300}},
+        "", 0,
+        "waits 90.0 ms (100 %) for a peer that the network reports as unreachable: `connect` on tcp:192.0.2.1:80 in "
+        "`ask_dns`"},
+    /* Where the program waits for another one that sleeps, also a child of its own name that shares its memory. */
+    {{{"[app];start_tool;sleep:clone3;[app];__spawni_child@libc.so.6;sleep:openat", WP_DELIBERATE_SLEEP, 90, 1}}, "", 0,
+        "app waits in `start_tool` for another app, which sleeps on purpose for 90.0 ms"},
     {{{"[app];run_hook;waitpid@libc.so.6;sleep:wait4;[sleep];sleep:clock_nanosleep", WP_DELIBERATE_SLEEP, 90, 1}}, "",
         0, "app waits in `run_hook` for sleep, which sleeps on purpose for 90.0 ms"},
     /* A thread may be waited for that asks. */
@@ -487,6 +494,11 @@ static const struct {
     {{{"[shop];sleep:futex runtime.m0+0x148 (shop);[shop];runtime.sysmon@shop;sleep:nanosleep", WP_DELIBERATE_SLEEP, 90,
          30}},
         "", 0, "waiting for another of its threads, which sleeps on purpose."},
+    /* Its goroutine has come back from a system call, which took so long that another one has its turn. */
+    {{{"[shop];main.append;syscall.Syscall@shop;runtime.mcall@shop;runtime.exitsyscall0@shop;runtime.stopm@shop;"
+       "sleep:futex runtime.m0+0x148 (shop);[shop];runtime.sysmon@shop;sleep:nanosleep",
+         WP_DELIBERATE_SLEEP, 90, 30}},
+        "", 0, "shop is stopped 90.0 ms (100 %) by Go's scheduler after a system call in `main.append`"},
     /* Who had it is said where each had little, too. */
     {{{"[app];work;sched:preempted;sched:behind own threads", WP_INVOLUNTARY, 600, 10},
          {"[app];work;sched:preempted;sched:wake-up latency", WP_INVOLUNTARY, 300, 10},
