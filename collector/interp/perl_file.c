@@ -27,9 +27,15 @@ static const struct wp_perl_offsets perl_5_36 = {.place = 0xd0, .stack = 0xe0};
 
 const struct wp_perl_offsets *wp_perl_offsets(uint32_t version)
 {
-    bool is_known = version == WP_INTERP_VERSION(WP_INTERP_PERL, 5, 36) ||
-        version == WP_INTERP_VERSION(WP_INTERP_PERL, 5, 40) || version == WP_INTERP_VERSION(WP_INTERP_PERL, 5, 42);
-    return is_known ? &perl_5_36 : NULL;
+    switch (version) {
+    case WP_INTERP_VERSION(WP_INTERP_PERL, 5, 36):
+    case WP_INTERP_VERSION(WP_INTERP_PERL, 5, 38): /* not tried: the releases on both sides are alike */
+    case WP_INTERP_VERSION(WP_INTERP_PERL, 5, 40):
+    case WP_INTERP_VERSION(WP_INTERP_PERL, 5, 42):
+        return &perl_5_36;
+    default:
+        return NULL;
+    }
 }
 
 /* The function that begins an eval {}: 5.40 does not export it, but has it in a table; 0: it is nowhere. */
