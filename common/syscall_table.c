@@ -12,6 +12,7 @@ struct row {
 };
 
 static const char *const names[] = {WP_SYSCALL_NAMES};
+static const uint16_t of_arm64[] = {WP_SYSCALLS_OF_ARM64};
 static const struct row numbers[] = {WP_SYSCALL_NUMBERS}; /* sorted by name */
 
 const char *wp_syscall_name(unsigned number)
@@ -28,4 +29,9 @@ uint32_t wp_syscall_number(const char *name)
 {
     const struct row *found = bsearch(name, numbers, sizeof(numbers) / sizeof(numbers[0]), sizeof(numbers[0]), compare);
     return found ? found->number + 1u : 0;
+}
+
+uint32_t wp_syscall_of_arm64(uint32_t number)
+{
+    return number && number <= sizeof(of_arm64) / sizeof(of_arm64[0]) ? of_arm64[number - 1] : 0;
 }

@@ -41,6 +41,10 @@ static __always_inline struct call call_of(struct task_struct *task, struct pt_r
         return call;
     call.number = number + 1;
     call.is_deliberate = number == 101 || number == 115; /* nanosleep, clock_nanosleep */
+    if (number == 72)                                    /* pselect6 without files */
+        call.is_deliberate = !regs->orig_x0;
+    if (number == 73) /* ppoll without files */
+        call.is_deliberate = !regs->regs[1];
     call.is_yield = number == 124;
 #endif
     return call;

@@ -4,6 +4,7 @@
 #include "collector/bpf/interp_row.h"
 #include "collector/live/file_paths.h"
 #include "collector/live/wait_names.h"
+#include "common/syscall_table.h"
 
 #include <string.h>
 
@@ -202,7 +203,7 @@ static int tell_usual(struct wp_ring_facts *f, const struct wp_record *r, struct
     struct wp_fact *fact = &f->usual;
     if (r->kind == WP_EVENT_SWITCH) {
         fact->wait.key = r->d >> 16;
-        fact->event.d = r->d & 0xffff;
+        fact->event.d = wp_syscall_of_host(r->d & 0xffff);
         fact->socket.key = 0;
     } else if (r->kind == WP_EVENT_WAKING) {
         fact->socket.key = r->c == WP_CAUSE_MESSAGE ? r->d : 0;
@@ -238,8 +239,10 @@ static int tell_other(struct wp_ring_facts *f, const struct wp_record *r, const 
         fill_task(&fact, task);
         fact.other_comm = task->comm;
         break;
-    case WP_EVENT_RENAME:
     case WP_EVENT_STATE:
+        fact.event.d = wp_syscall_of_host(fact.event.d);
+        /* fall through */
+    case WP_EVENT_RENAME:
         fill_task(&fact, task);
         fact.comm = task->comm;
         break;
