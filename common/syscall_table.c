@@ -3,6 +3,7 @@
 
 #include "common/syscall_rows.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,7 +32,10 @@ uint32_t wp_syscall_number(const char *name)
     return found ? found->number + 1u : 0;
 }
 
-uint32_t wp_syscall_of_arm64(uint32_t number)
+uint32_t wp_syscall_of(unsigned machine, uint32_t number)
 {
-    return number && number <= sizeof(of_arm64) / sizeof(of_arm64[0]) ? of_arm64[number - 1] : 0;
+    if (machine == EM_X86_64)
+        return number;
+    bool is_known = machine == EM_AARCH64 && number && number <= sizeof(of_arm64) / sizeof(of_arm64[0]);
+    return is_known ? of_arm64[number - 1] : 0;
 }

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# tests/more.sh [PART...]: what tests/run.sh has no time for; of no PART, all but the last five. Each ends with one line, and the whole with
-# "more: N passed, M failed". All but the last five are unit tests only: what traces the kernel is tests/run.sh's.
+# tests/more.sh [PART...]: what tests/run.sh has no time for; of no PART, all but the last six. Each ends with one line, and the whole with
+# "more: N passed, M failed". All but the last six are unit tests only: what traces the kernel is tests/run.sh's.
 #   tidy       clang-tidy over every source file (.clang-tidy says what is an error)
 #   clang      everything compiles with clang without a warning
 #   sanitize   the unit tests with address and undefined behaviour sanitizers
@@ -15,6 +15,7 @@
 #   cases      the paper's cases, as root: mail, xterm, a database, make, video; prints their tables and build/cases.html, their curves
 #   truth      every truth program in four ways, and real ones beside 0, 4 and 16 that compute, as root, on the running kernel; prints the table of
 #              docs/truth.md
+#   arm64      what is built for arm64 records a program on kernels of arm64, on an emulated machine (qemu-system-arm)
 set -uo pipefail
 top=$(cd "$(dirname "$0")/.." && pwd)
 cd "$top" || exit 1
@@ -96,12 +97,13 @@ truth() {
   tests/truth/real.py --classes build/release/tests/truth --spinners 16 postgres make || status=1
   return "$status"
 }
+arm64() { mkdir -p build/arm64 && python3 tests/fleet/vm/arm64_test.py "$top/build/arm64"; }
 
 passed=0 failed=0
 [ $# -gt 0 ] || set -- tidy clang sanitize threads coverage fuzz
 for part; do
   case $part in
-    tidy | clang | sanitize | threads | coverage | fuzz | long | zoo | bisect | cases | truth) ;;
+    tidy | clang | sanitize | threads | coverage | fuzz | long | zoo | bisect | cases | truth | arm64) ;;
     *) sed -n 's/^#   /  /p' "$0" >&2 && exit 64 ;;
   esac
   began=$SECONDS

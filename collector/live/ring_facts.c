@@ -240,7 +240,7 @@ static int tell_other(struct wp_ring_facts *f, const struct wp_record *r, const 
         fact.other_comm = task->comm;
         break;
     case WP_EVENT_STATE:
-        fact.event.d = wp_syscall_of_host(fact.event.d);
+        fact.event.d = wp_syscall_of(WP_MACHINE, fact.event.d);
         /* fall through */
     case WP_EVENT_RENAME:
         fill_task(&fact, task);

@@ -172,10 +172,12 @@ static void syscalls_have_names_and_numbers(void **state)
     assert_string_equal(wp_syscall_name(469), "file_setattr");
     assert_null(wp_syscall_name(400));
     assert_null(wp_syscall_name(UINT32_MAX));
-    assert_int_equal(wp_syscall_of_arm64(115 + 1), wp_syscall_number("clock_nanosleep"));
-    assert_int_equal(wp_syscall_of_arm64(63 + 1), wp_syscall_number("read"));
-    assert_int_equal(wp_syscall_of_arm64(0), 0);
-    assert_int_equal(wp_syscall_of_arm64(UINT32_MAX), 0);
+    assert_int_equal(wp_syscall_of(EM_AARCH64, 115 + 1), wp_syscall_number("clock_nanosleep"));
+    assert_int_equal(wp_syscall_of(EM_AARCH64, 63 + 1), wp_syscall_number("read"));
+    assert_int_equal(wp_syscall_of(EM_AARCH64, 0), 0);
+    assert_int_equal(wp_syscall_of(EM_X86_64, 231), 231);
+    assert_int_equal(wp_syscall_of(EM_386, 5), 0);
+    assert_int_equal(wp_syscall_of(EM_AARCH64, UINT32_MAX), 0);
     for (unsigned i = 0; i < 470; i++)
         assert_int_equal(wp_syscall_name(i) ? wp_syscall_number(wp_syscall_name(i)) : i + 1, i + 1);
     assert_int_equal(wp_syscall_number("newuname"), 63 + 1); /* the kernel's own name of it */
