@@ -18,7 +18,7 @@ bool wp_code_rank_is_runtime(const char *base)
     static const char *const names[] = {"libc.", "libc-", "ld-linux", "ld-musl", "ld-", "libpthread", "libm.", "libm-",
         "librt", "libdl", "libgcc_s", "libstdc++", "libc++", "linux-vdso", "[vdso]", "libpython", "libjvm", "libjli",
         "libruby", "libperl", "libnode", "libgomp", "libasan", "libtsan"};
-    static const char *const programs[] = {"python", "node", "ruby", "perl", "php", "java", "lua"};
+    static const char *const programs[] = {"python", "node", "ruby", "perl", "php", "php-fpm", "java", "lua"};
     if (BEGINS(base, names))
         return true;
     for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++) {

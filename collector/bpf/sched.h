@@ -70,6 +70,8 @@ static __always_inline __u32 state_of(__u32 state)
         return STATE_STOPPED;
     if (state & 2)
         return state & 0x400 ? STATE_IDLE : STATE_UNINTERRUPTIBLE; /* TASK_NOLOAD */
+    if (state & 0x9000) /* TASK_FROZEN (Linux 6.1, alone; a cgroup of version 1, a suspended host), TASK_RTLOCK_WAIT */
+        return STATE_UNINTERRUPTIBLE;
     return state & 1 ? STATE_INTERRUPTIBLE : STATE_RUNNING;
 }
 

@@ -16,9 +16,11 @@ static const char *rate_text(struct wp_pool *pool, double ns)
     return wp_human_duration(pool, ns > 0 ? (uint64_t)llround(fmin(ns, 9e18)) : 0);
 }
 
+/* Of the older side there is nothing: in all, or in what is measured, as where a request had none of it. */
 static bool is_new(const struct wp_change *change)
 {
-    return !change->ns[WP_BEFORE] && change->ns[WP_AFTER];
+    bool is_none = !change->ns[WP_BEFORE] || (change->kind == WP_CHANGE_TIME && change->rate[WP_BEFORE].value < 0.5);
+    return is_none && change->ns[WP_AFTER];
 }
 
 static bool is_gone(const struct wp_change *change)

@@ -26,6 +26,13 @@ bool wp_code_location_is_entry(const char *function)
     return size > 5 && (!strcmp(function + size - 5, ".main") || !strcmp(function + size - 5, ":main"));
 }
 
+bool wp_code_location_is_one(const char *function)
+{
+    const char *end = strstr(function, " in <main>");
+    bool is_nameless = *function == '<' || *function == '{' || !strcmp(function, "__ANON__") || (end && !end[10]);
+    return !is_nameless && !wp_code_location_is_entry(function);
+}
+
 static unsigned rank_of(const struct wp_facts *facts, uint32_t node)
 {
     uint32_t count, frame = facts->flame.nodes[node].frame;

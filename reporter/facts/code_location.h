@@ -19,6 +19,9 @@ struct wp_code_location {
 unsigned wp_code_location_rank(uint32_t style, const char *name, const char *object);
 /* Whether each program of a language begins in a function of that name, whatever it does. For any thread. */
 bool wp_code_location_is_entry(const char *function);
+/* Whether the name stands for one function: neither where all begins, nor what several are called ("<anonymous>",
+ * "{closure}", "block in <main>"). */
+bool wp_code_location_is_one(const char *function);
 /* The frame that runs at a node: its own, or what an interpreter's own function stands on, the function that it runs.
  */
 uint32_t wp_code_location_running(const struct wp_facts *facts, uint32_t node);

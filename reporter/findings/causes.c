@@ -237,7 +237,7 @@ static void look_function(struct on_stack *at, const struct wp_facts *facts, uin
     at->has_own = at->has_own || is_own;
     at->timed = at->timed || !is_time_limit(facts, node) ? at->timed : at->under;
     at->is_placed = at->is_placed || (is_own && at->process == at->program);
-    if (at->pool || !is_own || wp_code_location_is_entry(name_at(facts, node)))
+    if (at->pool || !is_own || !wp_code_location_is_one(name_at(facts, node)))
         return;
     enum wp_lock_call kind =
         is_called_by(facts, at->below, node) ? wp_cause_lock_call(facts, at->below) : WP_LOCK_CALL_UNKNOWN;

@@ -8,6 +8,7 @@ import ctypes, json, mmap, os, random, select, shutil, signal, socket, struct, s
 DUMP, FOLDER = sys.argv[1], sys.argv[2]
 TASK, TIMER, MESSAGE, BLOCK = 1, 2, 3, 4
 RUNNING, INTERRUPTIBLE, UNINTERRUPTIBLE, DEAD = 0, 1, 2, 5
+FREEZER = "/sys/fs/cgroup/freezer"
 READ, SENDTO, RECVFROM, ACCEPT4 = 0, 44, 45, 288
 
 
@@ -106,6 +107,30 @@ class Facts(unittest.TestCase):
         wakings = wakings_of(facts, tid, outs[0])
         self.assertEqual([f["c"] for f in wakings], [TIMER])
         self.assertGreaterEqual(wakings[0]["t"] - begin, 200_000_000) # of the call's begin: it may have been kept from its sleep for a while
+
+    @unittest.skipUnless(os.path.isdir(FREEZER), "no freezer of cgroup version 1")
+    def test_frozen(self):
+        """A process that a cgroup of version 1 freezes is stopped, and does not wait for a CPU."""
+        def work():
+            group = FREEZER + "/wakepath-live-facts"
+            os.makedirs(group, exist_ok=True)
+            with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as busy:
+                try:
+                    for name, text in (("cgroup.procs", str(busy.pid)), ("freezer.state", "FROZEN")):
+                        time.sleep(0.2)
+                        with open(f"{group}/{name}", "w", encoding="ascii") as file:
+                            file.write(text)
+                    time.sleep(0.3)
+                finally:
+                    with open(group + "/freezer.state", "w", encoding="ascii") as file:
+                        file.write("THAWED")
+                    busy.kill()
+            os.rmdir(group)
+            return busy.pid
+        tid, facts = record(work)
+        runs = [f for f in in_order(facts) if f["kind"] == "switch" and tid in (f["tid"], f["other_tid"])]
+        away = [(b["t"] - a["t"], a["c"]) for a, b in zip(runs, runs[1:]) if a["tid"] == tid and b["other_tid"] == tid]
+        self.assertEqual(max(away)[1], UNINTERRUPTIBLE, max(away))
 
     def test_poll_that_times_out_is_not_deliberate(self):
         def work():

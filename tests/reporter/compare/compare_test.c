@@ -410,6 +410,10 @@ static void all_views_agree(void **state)
     const char *sentence = wp_compare_sentence(&pool, &made, hop);
     assert_non_null(strstr(sentence, "web › postgres waits for the disk"));
     assert_non_null(strstr(sentence, "% less"));
+    struct wp_change none = *hop; /* of what is measured there was nothing */
+    none.rate[WP_BEFORE].value = 0;
+    none.percent = INFINITY;
+    assert_non_null(strstr(wp_compare_sentence(&pool, &made, &none), "where it was nothing before"));
     wp_pool_fini(&pool);
     end(&made, facts);
 }

@@ -358,7 +358,15 @@ static void a_pool_of_several_callers(void **state)
          "query@app;poll@libc.so.6;sleep:poll unix;[db];_start;scan@db;clock_nanosleep@libc.so.6;sleep:clock_nanosleep",
             "rb waits 50.0 ms (100 %) in `borrow`, until a thread of the same role goes on;"},
         {"[py];_start;wait_all@app;pthread_cond_wait@libc.so.6;sleep:futex;" QUERIES,
-            "py waits in `wait_all` for another of its threads; that one waits in `query` for db, which sleeps"}};
+            "py waits in `wait_all` for another of its threads; that one waits in `query` for db, which sleeps"},
+        {"[rb];_start;block in <main>@q.rb;push@q.rb;ppoll@libc.so.6;sleep:ppoll eventfd;[rb];clone3@libc.so.6;"
+         "block in <main>@q.rb;encode@q.rb;poll@libc.so.6;sleep:poll unix;[db];_start;scan@db;"
+         "clock_nanosleep@libc.so.6;sleep:clock_nanosleep",
+            "rb waits in `push` for another of its threads; that one waits in `encode` for db, which sleeps"},
+        {"[node];_start;<anonymous>@q.js;take@q.js;pthread_cond_wait@libc.so.6;sleep:futex;[node];clone3@libc.so.6;"
+         "<anonymous>@q.js;load@q.js;poll@libc.so.6;sleep:poll unix;[db];_start;scan@db;"
+         "clock_nanosleep@libc.so.6;sleep:clock_nanosleep",
+            "node waits in `take` for another of its threads; that one waits in `load` for db, which sleeps"}};
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
         first_says(rows[i].stack, WP_DELIBERATE_SLEEP, rows[i].want);
