@@ -140,7 +140,7 @@ static __always_inline void put_virtual(struct interp_context *context, __u64 pr
     w->place = JAVA_NEXT;
 }
 
-/* Where the entry of a continuation may end. What it was found by may change without a word of the stack. */
+/* Where the entry of a continuation may end. Whose it is may change without a word of the stack. */
 static __noinline long begin_virtual(struct interp_context *context)
 {
     struct interp_walk *w = context->walk;
@@ -150,14 +150,16 @@ static __noinline long begin_virtual(struct interp_context *context)
     const struct wp_java_layout *layout = &process->file.java;
     __u64 entry = w->stack - layout->continuation_bytes + JAVA_ENTRY_CONTINUATION;
     w->place = JAVA_NEXT;
-    if (!layout->thread_name || w->task_code || !read_user(w->bytes, 24, entry) ||
+    if (!layout->thread_name || w->task_code || w->task_name[0] || !read_user(w->bytes, 24, entry) ||
         (__u32)w->bytes[JAVA_ENTRY_IS_VIRTUAL] != 1 || !w->bytes[0] || w->bytes[0] & 7)
         return 0;
-    context->native->word_count = WALK_WORDS + 1;
+    if (process->classes[WP_JAVA_VIRTUAL_THREAD]) /* else it is none, most likely */
+        context->native->word_count = WALK_WORDS + 1;
     __u64 thread = java_object(context, w->bytes[0] + JAVA_CONTINUATION_RUNS);
     thread = thread ? java_object(context, thread + JAVA_WRAPPER_THREAD) : 0;
     if (!is_of_class(context, thread, WP_JAVA_VIRTUAL_THREAD))
         return 0;
+    context->native->word_count = WALK_WORDS + 1;
     read_virtual_name(context, thread);
     if (w->task_name[0]) {
         put_virtual(context, 0);
