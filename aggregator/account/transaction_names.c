@@ -55,9 +55,20 @@ static uint32_t text_id(struct wp_transaction_names *names, const struct wp_buff
     return id == UINT32_MAX ? other : id;
 }
 
+/* A source file, as wp_code_rank_of_source, or one of a language that HotSpot runs. */
+static bool is_source(const char *object)
+{
+    static const char *const endings[] = {".java", ".kt", ".scala", ".groovy", ".clj"};
+    const char *ending = strrchr(object, '.');
+    for (size_t i = 0; ending && i < sizeof(endings) / sizeof(*endings); i++)
+        if (!strcmp(ending, endings[i]))
+            return true;
+    return wp_code_rank_of_source(object);
+}
+
 static bool is_task(const char *name, const char *object)
 {
-    return !strncmp(name, TASK, sizeof(TASK) - 1) && wp_code_rank_of_source(object);
+    return !strncmp(name, TASK, sizeof(TASK) - 1) && is_source(object);
 }
 
 /* The innermost of those nearest to the program. */

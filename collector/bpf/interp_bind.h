@@ -125,6 +125,7 @@ static __always_inline void bind_interp(struct inode *inode, __u64 base, __u32 w
     process->epoch = process->since_ns = process->sent = 0;
     process->heap_count = 0;
     __builtin_memset(process->heaps, 0, sizeof(process->heaps));
+    __builtin_memset(process->classes, 0, sizeof(process->classes));
     process->tgid = task->tgid;
     process->exec_id = task->self_exec_id;
     bpf_map_update_elem(&interp_processes, &mm, process, BPF_ANY);

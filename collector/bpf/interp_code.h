@@ -14,7 +14,8 @@ static __always_inline bool fill_code(
     struct interp_sending *s, struct interp_walk *w, const struct wp_interp_file *file, __u64 address)
 {
     if (s->record.code.part)
-        return fill_python_task(s, w, &file->at);
+        return WP_INTERP_LANGUAGE(file->version) == WP_INTERP_JAVA ? fill_virtual(s, w, file)
+                                                                   : fill_python_task(s, w, &file->at);
     switch (WP_INTERP_LANGUAGE(file->version)) {
     case WP_INTERP_PYTHON:
         return fill_python(s, w, file, address);
@@ -34,7 +35,7 @@ static __always_inline bool fill_code(
 static __always_inline __u32 part_of(const struct wp_interp_process *process, __u64 word)
 {
     bool is_task = WP_INTERP_UNIT_OF(word) == WP_INTERP_UNIT_TASK;
-    return is_task && WP_INTERP_LANGUAGE(process->file.version) == WP_INTERP_PYTHON ? WP_INTERP_TASK_PART : 0;
+    return is_task && WP_INTERP_HAS_TASKS(process->file.version) ? WP_INTERP_TASK_PART : 0;
 }
 
 static long send_one(__u32 index, void *argument)

@@ -7,8 +7,7 @@
  * places, sorted, which leads to what was inlined there: method, bytecode, and who called that, in a chain. Each native
  * frame of the code cache is a call of its own.
  */
-#include "interp_sending.h"
-#include "unwind_java.h"
+#include "interp_virtual.h"
 
 #define JAVA_STEPS 4096u /* of all searches of a stack */
 #define JAVA_HEAP_LIST 8 /* in CodeCache::_heaps, a GrowableArray */
@@ -18,15 +17,10 @@
 #define JAVA_PLACE_BYTES 16u
 #define JAVA_PLACES 65536u
 #define JAVA_HAS_LINES 1u
-enum { JAVA_POOL_AT = 8 }; /* words of `code` before those of a pool of constants */
 
 /* Members of compiled code, of the constant part of a method, of a pool, behind each of which comes what it is of. */
 #define JAVA_CODE(w, layout, member) member_in((w)->window, (layout)->at[member], INTERP_WINDOW - 1)
 #define JAVA_CONST(w, layout, member) member_in((w)->code, (layout)->at[member], 31)
-#define JAVA_POOL(w, layout, member) member_in((w)->code, 8 * JAVA_POOL_AT + (layout)->at[member], 31)
-
-/* In which state the next step finds the walk: at a native frame, in the table of places, in the chain. */
-enum { JAVA_NEXT, JAVA_SEARCH, JAVA_CHAIN };
 
 /* So many bytes are read of the struct. */
 static __always_inline __u32 java_bytes_of(__u32 member)
@@ -118,6 +112,7 @@ static __always_inline enum wp_interp_end begin_java(struct interp_context *cont
     w->frame = 0;
     w->place = JAVA_NEXT;
     w->limit = WP_INTERP_COMPLETE;
+    w->task_name[0] = 0;
     return WP_INTERP_COMPLETE;
 }
 
@@ -174,7 +169,7 @@ static __always_inline long begin_compiled(struct interp_context *context, __u64
     return 0;
 }
 
-static __always_inline long begin_frame(struct interp_context *context)
+static __noinline long begin_frame(struct interp_context *context)
 {
     struct interp_walk *w = context->walk;
     __u64 at = w->frame++;
@@ -192,6 +187,10 @@ static __always_inline long begin_frame(struct interp_context *context)
     case JAVA_COMPILED:
     case JAVA_NATIVE:
         return begin_compiled(context, what, frame->place, (frame->what & 7) == JAVA_NATIVE);
+    case JAVA_TASK:
+        w->stack = frame->place;
+        w->place = JAVA_VIRTUAL;
+        return 0;
     default:
         return end_java(context);
     }
@@ -237,7 +236,7 @@ static __always_inline __u32 next_number(__u64 *bytes, __u32 least)
 }
 
 /* One method of the chain: who called it, which it is, 1 + the bytecode. */
-static __always_inline long put_scope(struct interp_context *context)
+static __noinline long put_scope(struct interp_context *context)
 {
     struct interp_walk *w = context->walk;
     struct java_search *s = &w->java;
@@ -269,6 +268,10 @@ static long step_methods(__u32 index, void *argument)
         return search_place(context);
     if (w->place == JAVA_CHAIN)
         return put_scope(context);
+    if (w->place == JAVA_VIRTUAL)
+        return begin_virtual(context);
+    if (w->place == JAVA_STARTED)
+        return search_started(context);
     if (w->frame >= context->native->jit_count)
         return stop_walk(w, (enum wp_interp_end)w->limit);
     return begin_frame(context);
@@ -367,6 +370,28 @@ __noinline bool fill_java(
     keep_texts(s, name, file);
     read_java_lines(s, w, layout, fixed);
     s->is_whole = name.unit && file.unit && class.size && (!s->record.code.lines_size || s->record.code.lines_kept);
+    return true;
+}
+
+/* Of the walk's virtual thread: the name that it was given, or else the method that it was started with. */
+__noinline bool fill_virtual(struct interp_sending *s, struct interp_walk *w, const struct wp_interp_file *interp)
+{
+    if (!s || !w || !interp)
+        return false;
+    struct wp_record_code *code = &s->record.code;
+    if (!w->task_name[0] && w->task_code) {
+        bool is_filled = fill_java(s, w, interp, w->task_code);
+        code->lines_size = code->lines_kept = 0;
+        s->is_whole = code->name_unit && code->file_unit;
+        return is_filled;
+    }
+    struct interp_text name = {.unit = 1}, file = {.unit = WP_INTERP_UTF8};
+    if (w->task_name[0]) {
+        __builtin_memcpy(code->name, w->task_name, sizeof(w->task_name));
+        name.size = sizeof(w->task_name);
+    }
+    keep_texts(s, name, file);
+    code->lines_size = code->lines_kept = 0;
     return true;
 }
 

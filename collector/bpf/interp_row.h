@@ -149,6 +149,8 @@ struct wp_java_layout {
     wp_u8 number_least;       /* of the bytes of a number in a stream */
     wp_u32 heap_base;         /* of compressed pointers into the heap: where that is kept, from the table on, ... */
     wp_u32 heap_shift;        /* ... and what they are shifted by; both are signed */
+    wp_u32 class_base, class_shift; /* of compressed pointers to classes, as those */
+    wp_u8 thread_name;              /* in a java.lang.Thread, 0: virtual threads are not told apart */
 };
 #define WP_JAVA_ENTRY 0x8000u
 #define WP_JAVA_ENTRY_BYTES 48u
@@ -186,6 +188,9 @@ struct wp_java_heap {
 };
 #define WP_JAVA_HEAPS 3u
 
+/* Classes by which objects are known. */
+enum wp_java_class { WP_JAVA_VIRTUAL_THREAD, WP_JAVA_STRING, WP_JAVA_BYTES, WP_JAVA_CLASSES };
+
 /* A process that runs one: value of the map interp_processes. The file's addresses are the process' own. */
 struct wp_interp_process {
     struct wp_interp_file file;
@@ -196,6 +201,7 @@ struct wp_interp_process {
     wp_u32 tgid, exec_id;
     struct wp_java_heap heaps[WP_JAVA_HEAPS]; /* of HotSpot; its `loop` is all of them */
     wp_u32 heap_count, segment_bits;
+    wp_u32 classes[WP_JAVA_CLASSES]; /* compressed pointers to them; 0: it was not met yet */
 };
 
 /* A frame of the language in a stack: code object, place in it, and whether the interpreter's loop was called for it.
@@ -213,10 +219,12 @@ struct wp_interp_process {
  * Perl), or the bytecode in bytes (HotSpot, V8), or the place in compiled code (V8). */
 #define WP_INTERP_UNIT_OF(word) ((wp_u32)((word) >> 1) & WP_INTERP_UNIT_MOST)
 
-/* Not a place in code, but the task of asyncio that CPython's frames further in belong to; in the place of a code
- * object stands what tells it apart. */
+/* Not a place in code, but the task of asyncio that CPython's frames further in belong to, or the virtual thread that
+ * HotSpot's do; in the place of a code object stands what tells it apart. */
 #define WP_INTERP_UNIT_TASK (WP_INTERP_UNIT_MOST - 1)
 #define WP_INTERP_TASK_PART 1u /* `part` of what is said of it */
+#define WP_INTERP_HAS_TASKS(version)                                                                                   \
+    (WP_INTERP_LANGUAGE(version) == WP_INTERP_PYTHON || WP_INTERP_LANGUAGE(version) == WP_INTERP_JAVA)
 #define WP_INTERP_TASK_NAME 64u
 #define WP_INTERP_TASK_DIGIT 1u /* in a name, in the place of a digit */
 

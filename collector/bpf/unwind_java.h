@@ -145,12 +145,17 @@ static __always_inline long step_compiled(
         size = size_at(w, w->code, complete, size);
     }
     __u64 cfa = w->sp + size, caller;
+    bool is_entry = kind == JAVA_NATIVE && !w->is_exact && layout->continuation_bytes &&
+        size == (__u64)layout->continuation_bytes + JAVA_ENTRY_ABOVE; /* or has a frame as large */
 #pragma unroll
     for (int i = 0; i < 6; i++) {
         if (bpf_probe_read_user(&caller, 8, (void *)(cfa - 8)))
             return stop_java(w, WP_UNWIND_UNREADABLE);
-        if (caller - w->cache < w->cache_bytes || is_chunk_end(w, cfa, caller))
+        if (caller - w->cache < w->cache_bytes || is_chunk_end(w, cfa, caller)) {
+            if (is_entry)
+                put_jit(w, JAVA_TASK, cfa - JAVA_ENTRY_ABOVE);
             return return_java(w, cfa, size >= 16);
+        }
         cfa += 8;
     }
     return stop_java(w, WP_UNWIND_NO_ROWS);

@@ -74,7 +74,7 @@ static __always_inline bool enter_chunk(struct walk *w, __u32 chunk)
 /* At the return barrier: the walk goes on in the chunk, and will do so below the entry. False: neither is found. */
 static __always_inline bool enter_continuation(struct walk *w, const struct wp_interp_file *file)
 {
-    __u64 table = file->code_type, end = w->sp + file->java.continuation_bytes + 16, caller;
+    __u64 table = file->code_type, end = w->sp + file->java.continuation_bytes + JAVA_ENTRY_ABOVE, caller;
     __u32 tail;
     w->word_count = WALK_WORDS + 1; /* what is in the heap is not remembered */
     for (int i = 0; i < JAVA_ARGUMENTS; i++) {
@@ -85,7 +85,7 @@ static __always_inline bool enter_continuation(struct walk *w, const struct wp_i
         end += 8;
     }
     w->entry_end = end;
-    __u64 entry = end - 16 - file->java.continuation_bytes;
+    __u64 entry = end - JAVA_ENTRY_ABOVE - file->java.continuation_bytes;
     w->heap_shift = 0;
     return caller - w->cache < w->cache_bytes && file->java.continuation_bytes &&
         !bpf_probe_read_user(&w->heap_base, 8, (void *)(table + (__s32)file->java.heap_base)) &&
@@ -102,6 +102,7 @@ static __always_inline bool leave_chunk(struct walk *w)
     if (w->chunk)
         return enter_chunk(w, w->chunk);
     w->sp = w->entry_end;
+    put_jit(w, JAVA_TASK, w->entry_end - JAVA_ENTRY_ABOVE);
     return read_word(w, w->sp - 8, &w->ip) && read_word(w, w->sp - 16, &w->bp);
 }
 

@@ -23,14 +23,16 @@ static __always_inline __s64 mask_less(__u64 x, __u64 y)
 
 /* Frames of HotSpot and V8 are native ones, too: what is read of one on the way. */
 struct jit_frame {
-    /* HotSpot: JAVA_STUB alone; a Method; a piece of compiled code (nmethod). The low bits: enum java_kind. V8: its
-     * frame pointer. */
+    /* HotSpot: JAVA_STUB or JAVA_TASK alone; a Method; a piece of compiled code (nmethod). The low bits: enum
+     * java_kind. V8: its frame pointer. */
     __u64 what;
-    __u64 place;           /* address of a bytecode; address in the compiled code, of a call: in the call */
+    __u64 place; /* address of a bytecode; address in the compiled code, of a call: in the call; JAVA_TASK: see there */
     __u32 index, reserved; /* of the native frame */
 };
 
-enum java_kind { JAVA_STUB, JAVA_INTERPRETED, JAVA_COMPILED, JAVA_NATIVE, JAVA_KINDS };
+/* JAVA_TASK: no frame, but where the entry of a continuation may end, from which on the frames are its carrier's. */
+enum java_kind { JAVA_STUB, JAVA_INTERPRETED, JAVA_COMPILED, JAVA_NATIVE, JAVA_TASK, JAVA_KINDS };
+#define JAVA_ENTRY_ABOVE 16 /* between an entry and its caller's frame: the caller's bp, the return address */
 
 struct word {
     __u64 at, value;

@@ -397,7 +397,7 @@ static void fill_place(const struct content *content, uint32_t unit, struct wp_i
 static uint32_t part_of(const struct process *process, uint64_t word)
 {
     bool is_task = WP_INTERP_UNIT_OF(word) == WP_INTERP_UNIT_TASK;
-    return is_task && WP_INTERP_LANGUAGE(process->about.version) == WP_INTERP_PYTHON ? WP_INTERP_TASK_PART : 0;
+    return is_task && WP_INTERP_HAS_TASKS(process->about.version) ? WP_INTERP_TASK_PART : 0;
 }
 
 uint32_t wp_interp_codes_places(

@@ -26,15 +26,15 @@ enum { TABLE, FUNCTION, TYPE_TABLE, WANTED };
 /* What a release has beside its table; the bit is for what its table has. */
 struct release {
     uint32_t major, bit;
-    uint8_t has_offsets, number_least, continuation_bytes;
+    uint8_t has_offsets, number_least, continuation_bytes, thread_name;
 };
 
 enum { RELEASE_17 = 1, RELEASE_21 = 2, RELEASE_25 = 4, OLD = RELEASE_17 | RELEASE_21, ALL = OLD | RELEASE_25 };
 
 static const struct release releases[] = {
-    {17, RELEASE_17, 0, 0, 0},
-    {21, RELEASE_21, 0, 1, 64},
-    {25, RELEASE_25, 1, 1, 64},
+    {17, RELEASE_17, 0, 0, 0, 0},
+    {21, RELEASE_21, 0, 1, 64, 60},
+    {25, RELEASE_25, 1, 1, 64, 60},
 };
 
 /* `at`: enum wp_java_member. */
@@ -157,9 +157,19 @@ static bool is_entry(const struct entry *entry, const char *type, const char *na
 
 /* What the table of members says. */
 struct told {
-    uint64_t heaps, major, heap_base, heap_shift;
+    uint64_t heaps, major, heap_base, heap_shift, class_base, class_shift;
     uint16_t entries[MEMBERS]; /* 0: there is none */
 };
+
+/* Compressed pointers to classes. */
+static void read_class_pointers(const struct entry *entry, struct told *told)
+{
+    static const char type[] = "CompressedKlassPointers";
+    if (is_entry(entry, type, "_narrow_klass._base") || is_entry(entry, type, "_base"))
+        told->class_base = entry->address;
+    if (is_entry(entry, type, "_narrow_klass._shift") || is_entry(entry, type, "_shift"))
+        told->class_shift = entry->address;
+}
 
 static void read_members(const struct tables *t, struct told *told)
 {
@@ -173,6 +183,7 @@ static void read_members(const struct tables *t, struct told *told)
             told->heap_base = entry.address;
         if (is_entry(&entry, "CompressedOops", "_narrow_oop._shift") || is_entry(&entry, "CompressedOops", "_shift"))
             told->heap_shift = entry.address;
+        read_class_pointers(&entry, told);
         for (unsigned j = 0; j < MEMBERS; j++)
             if (is_entry(&entry, wanted[j].type, wanted[j].name))
                 told->entries[j] = (uint16_t)(WP_JAVA_ENTRY | i);
@@ -217,6 +228,9 @@ static bool find_layout(const struct tables *t, const struct told *told, uint32_
     }
     out->heap_base = (uint32_t)(told->heap_base - t->members);
     out->heap_shift = (uint32_t)(told->heap_shift - t->members);
+    out->class_base = (uint32_t)(told->class_base - t->members);
+    out->class_shift = (uint32_t)(told->class_shift - t->members);
+    out->thread_name = told->class_base && told->class_shift ? release->thread_name : 0;
     out->has_offsets = release->has_offsets;
     out->number_least = release->number_least;
     out->continuation_bytes = told->heap_base && told->heap_shift ? release->continuation_bytes : 0;

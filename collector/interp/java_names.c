@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/interp/java_names.h"
 
+#include "collector/bpf/interp_row.h"
 #include "collector/interp/interp_text.h"
+#include "collector/interp/task_names.h"
 
 #include <string.h>
 
+#define UNNAMED "virtual thread"
 #define ADDRESS "+0x" /* "Till$$Lambda$14+0x0000000800c03000.run" */
 
 /* In place; `text` is the end of the buffer. */
@@ -20,10 +23,29 @@ static void cut_address(struct wp_buffer *out, char *text)
     out->size -= cut;
 }
 
+/* A virtual thread's, which the program gave to it, or which has none. */
+static size_t put_given(struct wp_buffer *out, const struct wp_fact_text *name)
+{
+    static const char file[] = "java/lang/VirtualThread.java";
+    if (name->size)
+        wp_task_name_put(out, name);
+    else
+        wp_buffer_append(out, UNNAMED, sizeof(UNNAMED));
+    size_t file_at = out->size;
+    wp_buffer_append(out, file, sizeof(file));
+    return file_at;
+}
+
 size_t wp_java_names_put(struct wp_buffer *out, const struct wp_fact_code *code)
 {
     char package[512];
-    size_t start = out->size, folder = 0;
+    size_t folder = 0;
+    if (code->part == WP_INTERP_TASK_PART) {
+        wp_buffer_puts(out, "task ");
+        if (code->name.unit == 1)
+            return put_given(out, &code->name);
+    }
+    size_t start = out->size;
     wp_interp_text_put(out, &code->name);
     if (out->failed)
         return start;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Virtual threads that block a thread of the pool which runs them: java VirtualFixture.java COUNT FIFO LOG, with hidden frames shown.
 // Before each such read a thread has slept, by which its frames have left the stack and came back to it, not all of them.
-// Lines of LOG: [thread, from, to, [[function, file, line], ...]], innermost first, as far as the virtual thread's own go.
+// Lines of LOG: [thread, from, to, [[function, file, line], ...]], innermost first, as far as the virtual thread's own go, and
+// what these stand on.
 import java.io.FileInputStream;
 import java.io.PrintWriter;
 import java.io.RandomAccessFile;
@@ -10,6 +11,8 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import java.util.concurrent.atomic.AtomicInteger;
 
 public class VirtualFixture {
@@ -40,12 +43,23 @@ public class VirtualFixture {
         return 1;
     }
 
+    // By its name, or by the method that it was started with, when that is the last of the program's own.
+    static String task(StackTraceElement[] trace) {
+        String name = Thread.currentThread().getName().replaceAll("[0-9]+", "N");
+        if (!name.isEmpty())
+            return "[\"task " + name + "\", \"java/lang/VirtualThread.java\", 0]";
+        StackTraceElement started = null;
+        for (StackTraceElement e : trace)
+            started = e.getClassName().equals("VirtualFixture") ? e : started;
+        return "[\"task VirtualFixture." + started.getMethodName() + "\", \"VirtualFixture.java\", 0]";
+    }
+
     static void keep(StackTraceElement[] trace, long before, long after) throws Exception {
         StringBuilder row = new StringBuilder("[" + thread() + ", " + before + ", " + after + ", [" + read);
         for (int i = 0; i < trace.length; i++)
             row.append(", ").append(place(trace[i], i == 0 ? AFTER_TRACE : 0));
         synchronized (rows) {
-            rows.add(row.append("]]").toString());
+            rows.add(row.append(", ").append(task(trace)).append("]]").toString());
         }
     }
 
@@ -118,9 +132,13 @@ public class VirtualFixture {
             for (int i = 0; i < 60; i++)
                 Thread.sleep(10); // the machine's large tables are read meanwhile
             List<Thread> threads = new ArrayList<>();
-            for (int i = 0; i < 3; i++)
-                threads.add(Thread.ofVirtual().name("reader-" + i).start(() -> run(count)));
-            for (int written = 0; threads.stream().anyMatch(Thread::isAlive); Thread.sleep(1))
+            threads.add(Thread.ofVirtual().name("reader-", 7).start(() -> run(count)));
+            threads.add(Thread.ofVirtual().name("L\u00e4ufer 2/10").start(() -> run(count)));
+            threads.add(Thread.ofVirtual().start(() -> run(count)));
+            ExecutorService pool = Executors.newVirtualThreadPerTaskExecutor();
+            pool.submit(() -> run(count));
+            pool.shutdown();
+            for (int written = 0; threads.stream().anyMatch(Thread::isAlive) || !pool.isTerminated(); Thread.sleep(1))
                 while (written < wanted.get()) {
                     out.write(1);
                     written++;

@@ -17,8 +17,10 @@ FOLDER = os.path.dirname(os.path.abspath(__file__))
 ENOUGH = 50  # sleeps to be right about
 # read (Java), futex (Ruby, Node.js), clock_nanosleep; pselect6 up to CPython 3.10, ppoll (Ruby)
 SLEEPS = (0, 202, 230, 270, 271)
-VIRTUAL = "jdk.internal.vm.Continuation.enter"  # the outermost frame of a virtual thread of Java, ...
-CARRIER = "java.util.concurrent.ForkJoinWorkerThread.run"  # ... and of the thread that runs it
+# The outermost frames of a virtual thread of Java, and of the thread that runs it.
+VIRTUAL = ["jdk.internal.vm.Continuation.enter", "jdk.internal.vm.Continuation.enterSpecial"]
+CARRIER = "java.util.concurrent.ForkJoinWorkerThread.run"
+COMPENSATED = "jdk.internal.misc.Blocker.begin"  # before it blocks it starts another thread to run virtual threads, or wakes one
 
 
 FIND_UVLOOP = "import importlib.util, sys; print(sys.version if importlib.util.find_spec('uvloop') else '')"
@@ -119,15 +121,20 @@ def sleeps_of(facts):
         if "frames" in fact:
             stacks[fact["stack_key"]] = fact["frames"]
         if fact["kind"] == "switch" and fact["d"] - 1 in SLEEPS and fact["c"] == 1:
-            sleeps.setdefault(fact["tid"], []).append((fact["t"], stacks.get(fact["stack_key"], [])))
+            frames = stacks.get(fact["stack_key"], [])
+            if fact["d"] - 1 and any(f[0] == COMPENSATED for f in frames if isinstance(f, list)):
+                continue
+            sleeps.setdefault(fact["tid"], []).append((fact["t"], frames))
     return sleeps
 
 
 def is_right(frames, expected):
     """The language's frames are the program's own, the C library's stand on them, and no call of the interpreter was left."""
     own = [f for f in frames if isinstance(f, list)]
-    if expected[-1][0] == VIRTUAL and own and own[-1][0] == CARRIER:
-        own = own[:len(expected)]
+    if expected[-1][0].startswith("task ") and own and own[-1][0] == CARRIER:
+        own = [f for f in own if f[0] != VIRTUAL[1]][:len(expected)]
+        if own[-2][0] != VIRTUAL[0]:
+            return False
     return own == expected and frames and isinstance(frames[0], int) and 0 not in frames
 
 

@@ -151,6 +151,7 @@ static void test_java(void **state)
     assert_int_equal(found.java.const_bytes, 48);
     assert_int_equal(found.java.pool_bytes, 72);
     assert_int_equal(found.java.block_head, 16);
+    assert_int_equal(found.java.thread_name, 0); /* it has no virtual threads */
 }
 
 static void test_node(void **state)

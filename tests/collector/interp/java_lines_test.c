@@ -87,18 +87,43 @@ static void test_hostile_lines(void **state)
     assert_int_equal(line_of((const uint8_t[]){0x08, 0}, 2, 3), 0); /* no line at all */
 }
 
-static void expect_names(const char *name, const char *file, const char *function, const char *path)
+static struct wp_fact_code code_of(const char *name, const char *file)
 {
-    struct wp_buffer out = {0};
-    const struct wp_fact_code code = {.version = WP_INTERP_VERSION(WP_INTERP_JAVA, 17, 0),
+    return (struct wp_fact_code){.version = WP_INTERP_VERSION(WP_INTERP_JAVA, 21, 0),
         .name = {(const uint8_t *)name, (uint32_t)strlen(name), WP_INTERP_UTF8, false},
         .file = {(const uint8_t *)file, (uint32_t)strlen(file), WP_INTERP_UTF8, false}};
+}
+
+static void expect_put(const struct wp_fact_code *code, const char *function, const char *path)
+{
+    struct wp_buffer out = {0};
     wp_buffer_puts(&out, "x");
-    size_t at = wp_java_names_put(&out, &code);
+    size_t at = wp_java_names_put(&out, code);
     assert_string_equal((const char *)out.data + 1, function);
     assert_string_equal((const char *)out.data + at, path);
     assert_int_equal(out.size, at + strlen(path) + 1);
     wp_buffer_fini(&out);
+}
+
+static void expect_names(const char *name, const char *file, const char *function, const char *path)
+{
+    const struct wp_fact_code code = code_of(name, file);
+    expect_put(&code, function, path);
+}
+
+/* By their names, by what they were started with, by neither. */
+static void test_virtual_threads(void **state)
+{
+    static const char file[] = "java/lang/VirtualThread.java";
+    static const uint8_t name[WP_INTERP_TASK_NAME] = "L\xe4ufer-\1\1/\1";
+    struct wp_fact_code code = code_of("shop/Till.lambda$main$0", "Till.java");
+    (void)state;
+    code.part = WP_INTERP_TASK_PART;
+    expect_put(&code, "task shop.Till.lambda$main$0", "shop/Till.java");
+    code.name = (struct wp_fact_text){name, sizeof(name), 1, false};
+    expect_put(&code, "task L\u00e4ufer-N/N", file);
+    code.name.size = 0;
+    expect_put(&code, "task virtual thread", file);
 }
 
 static void test_names(void **state)
@@ -116,6 +141,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_lines), cmocka_unit_test(test_lines_without_zero),
         cmocka_unit_test(test_several_lines_of_a_bytecode), cmocka_unit_test(test_cut_lines),
-        cmocka_unit_test(test_hostile_lines), cmocka_unit_test(test_names)};
+        cmocka_unit_test(test_hostile_lines), cmocka_unit_test(test_names), cmocka_unit_test(test_virtual_threads)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
