@@ -8,6 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "common/code_rank.h"
 #include "reporter/facts/code_location.h"
 #include "reporter/facts/frame_table.h"
 #include "reporter/load/facts_read.h"
@@ -96,8 +97,20 @@ static void lines_of_waits(void **state)
     wp_facts_fini(&facts);
 }
 
+/* Interpreters, by whatever name a distribution installs them; no program that is only called alike. */
+static void the_interpreters_own_files(void **state)
+{
+    static const char *const own[] = {"php8.2", "php-fpm8.2", "php-fpm", "python3.11", "libruby-3.1.so.3.1", "node"};
+    static const char *const others[] = {"php-fpm-exporter", "python-app", "nodered", "phpstan"};
+    (void)state;
+    for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
+        assert_true(wp_code_rank_is_runtime(own[i]));
+    for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+        assert_false(wp_code_rank_is_runtime(others[i]));
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(lines_of_waits)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(the_interpreters_own_files), cmocka_unit_test(lines_of_waits)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
