@@ -3,6 +3,7 @@
 
 #include "aggregator/explain/explain_call.h"
 #include "aggregator/explain/explain_origin.h"
+#include "aggregator/explain/explain_owed.h"
 #include "aggregator/explain/explain_place.h"
 #include "aggregator/explain/explain_queue.h"
 #include "aggregator/explain/explain_shared.h"
@@ -389,9 +390,12 @@ bool wp_explain_pending(struct wp_explainer *x, uint32_t index, uint64_t ordinal
 {
     const struct wp_thread *thread = &x->timeline->threads[index];
     const struct wp_slice *slice = wp_thread_slice(thread, ordinal);
-    if (!may_go_on(slice))
-        return false;
+    struct wp_loop_end loop;
+    struct wp_owing_end owing;
     x->oldest_ns = slice->in_ns > x->options.origin_ns ? slice->in_ns - x->options.origin_ns : 0;
+    if (!may_go_on(slice))
+        return wp_explain_owing(x, index, slice, &owing) == WP_OWING_OPEN &&
+            wp_explain_loop(x, index, ordinal, &loop) != WP_LOOP_ENDED;
     uint64_t end = wp_explain_join_end(x, thread, ordinal), after, horizon = wp_explain_horizon(x);
     const struct wp_slice *last = wp_thread_slice(thread, end);
     if (!last->in_ns || last->in_ns > horizon)
@@ -399,6 +403,5 @@ bool wp_explain_pending(struct wp_explainer *x, uint32_t index, uint64_t ordinal
     if (may_go_on(last) && ran_until(x, thread, end, parts_ns(x, last), &after) < parts_ns(x, last) &&
         (after == thread->slice_end || wp_thread_slice(thread, after)->out_ns > horizon))
         return true; /* it may come to that sleep yet */
-    struct wp_loop_end loop;
     return wp_explain_loop(x, index, ordinal, &loop) == WP_LOOP_OPEN;
 }
