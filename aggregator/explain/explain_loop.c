@@ -166,7 +166,8 @@ static bool next_of_loop(struct wp_explainer *x, const struct wp_thread *thread,
         wp_thread_slice(thread, *next - 1)->end_ns == after->out_ns && before->syscall == after->syscall &&
         wp_explain_is_one_place(x->timeline->dictionary, before->stack, after->stack) &&
         !(after->flags & (WP_SLICE_PREEMPTED | WP_SLICE_DELIBERATE | WP_SLICE_EXEC)) &&
-        !is_for_itself(x, (uint32_t)(thread - x->timeline->threads), before, after);
+        !is_for_itself(x, (uint32_t)(thread - x->timeline->threads), before, after) &&
+        !wp_explain_owing_parts(x, (uint32_t)(thread - x->timeline->threads), before, after);
 }
 
 static bool before_in_loop(struct wp_explainer *x, const struct wp_thread *thread, uint64_t ordinal, uint64_t *before)

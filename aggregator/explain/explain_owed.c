@@ -56,3 +56,15 @@ enum wp_owing wp_explain_owing(
     end->sent_ns = owed.sent_ns;
     return WP_OWING_UNKNOWN;
 }
+
+bool wp_explain_owing_parts(
+    const struct wp_explainer *x, uint32_t thread, const struct wp_slice *before, const struct wp_slice *after)
+{
+    struct wp_owed owed;
+    struct wp_owing_end end;
+    if (!is_by_request(x, after) ||
+        !wp_owed_first(&x->timeline->messages, thread, before->out_ns, wp_explain_horizon(x), &owed))
+        return false;
+    bool is_answered = owed.sent_ns && owed.sent_ns < after->out_ns;
+    return is_answered || wp_explain_owing(x, thread, after, &end) != WP_OWING_NOTHING;
+}

@@ -26,4 +26,9 @@ struct wp_owing_end {
 enum wp_owing wp_explain_owing(
     const struct wp_explainer *x, uint32_t thread, const struct wp_slice *slice, struct wp_owing_end *end);
 
+/* The thread owed an answer in the sleep of `before`, and a new request ended that of `after`, behind it, which did not
+ * let the answer go: what ended one is not what the other waited for. */
+bool wp_explain_owing_parts(
+    const struct wp_explainer *x, uint32_t thread, const struct wp_slice *before, const struct wp_slice *after);
+
 #endif
