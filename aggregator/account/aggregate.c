@@ -105,7 +105,8 @@ static bool sleep_is_ready(
     const struct wp_slice *slice = wp_thread_slice(&aggregate->timeline->threads[thread], ordinal);
     if (!slice->in_ns || slice->in_ns > until_ns)
         return false;
-    return is_final || until_ns - slice->in_ns > aggregate->reach_ns / 2 || !wp_explain_may_go_on(slice) ||
+    bool may_go_on = wp_explain_may_go_on(slice) || slice->cause == WP_CAUSE_MESSAGE;
+    return is_final || until_ns - slice->in_ns > aggregate->reach_ns / 2 || !may_go_on ||
         !wp_explain_pending(aggregate->explainer, thread, ordinal);
 }
 

@@ -123,10 +123,28 @@ static bool names_function(enum wp_category category)
         category != WP_INVOLUNTARY;
 }
 
+/* "path:[redis-server]", the peer at the other end of a connection, which is busy with others; NULL: the node is none
+ * of such. */
+static const char *busy_peer(const struct wp_pathtree *tree, uint32_t node)
+{
+    const struct wp_path_frame *frame = &tree->frames[tree->nodes[node].frame];
+    const char *text = frame->style == WP_STYLE_WAIT ? wp_intern_text(tree->strings, frame->name) : "";
+    if (strncmp(text, "path:", 5) != 0)
+        return NULL;
+    do {
+        node = tree->nodes[node].parent;
+        frame = &tree->frames[tree->nodes[node].frame];
+    } while (node && frame->style == WP_STYLE_WAIT);
+    return frame->style == WP_STYLE_NET ? text : NULL;
+}
+
 struct wp_transaction_said wp_transaction_names_top(
     const struct wp_transaction_names *names, const struct wp_pathtree *tree, uint32_t node, enum wp_category category)
 {
     const struct wp_transaction_name *name = &names->by_node[node];
+    const char *path = category == WP_OTHER_PATH ? busy_peer(tree, node) : NULL;
+    if (path)
+        return (struct wp_transaction_said){wp_intern_text(names->texts, name->who), path};
     const char *what = name->function && names_function(category)
         ? wp_intern_text(tree->strings, tree->frames[name->function].name)
         : "";

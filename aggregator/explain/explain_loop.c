@@ -3,6 +3,7 @@
 
 #include "aggregator/explain/explain_call.h"
 #include "aggregator/explain/explain_origin.h"
+#include "aggregator/explain/explain_owed.h"
 #include "aggregator/explain/explain_place.h"
 #include "aggregator/explain/explain_queue.h"
 #include "aggregator/explain/explain_shared.h"
@@ -165,7 +166,8 @@ static bool next_of_loop(struct wp_explainer *x, const struct wp_thread *thread,
         wp_thread_slice(thread, *next - 1)->end_ns == after->out_ns && before->syscall == after->syscall &&
         wp_explain_is_one_place(x->timeline->dictionary, before->stack, after->stack) &&
         !(after->flags & (WP_SLICE_PREEMPTED | WP_SLICE_DELIBERATE | WP_SLICE_EXEC)) &&
-        !is_for_itself(x, (uint32_t)(thread - x->timeline->threads), before, after);
+        !is_for_itself(x, (uint32_t)(thread - x->timeline->threads), before, after) &&
+        !wp_explain_owing_parts(x, (uint32_t)(thread - x->timeline->threads), before, after);
 }
 
 static bool before_in_loop(struct wp_explainer *x, const struct wp_thread *thread, uint64_t ordinal, uint64_t *before)
@@ -389,9 +391,12 @@ bool wp_explain_pending(struct wp_explainer *x, uint32_t index, uint64_t ordinal
 {
     const struct wp_thread *thread = &x->timeline->threads[index];
     const struct wp_slice *slice = wp_thread_slice(thread, ordinal);
-    if (!may_go_on(slice))
-        return false;
+    struct wp_loop_end loop;
+    struct wp_owing_end owing;
     x->oldest_ns = slice->in_ns > x->options.origin_ns ? slice->in_ns - x->options.origin_ns : 0;
+    if (!may_go_on(slice))
+        return wp_explain_owing(x, index, slice, &owing) == WP_OWING_OPEN &&
+            wp_explain_loop(x, index, ordinal, &loop) != WP_LOOP_ENDED;
     uint64_t end = wp_explain_join_end(x, thread, ordinal), after, horizon = wp_explain_horizon(x);
     const struct wp_slice *last = wp_thread_slice(thread, end);
     if (!last->in_ns || last->in_ns > horizon)
@@ -399,6 +404,5 @@ bool wp_explain_pending(struct wp_explainer *x, uint32_t index, uint64_t ordinal
     if (may_go_on(last) && ran_until(x, thread, end, parts_ns(x, last), &after) < parts_ns(x, last) &&
         (after == thread->slice_end || wp_thread_slice(thread, after)->out_ns > horizon))
         return true; /* it may come to that sleep yet */
-    struct wp_loop_end loop;
     return wp_explain_loop(x, index, ordinal, &loop) == WP_LOOP_OPEN;
 }

@@ -49,7 +49,8 @@ uint64_t wp_explain_join_end(struct wp_explainer *x, const struct wp_thread *thr
 /* This one timed out, and the same sleep follows after a run that is longer than what still joins them, but not three
  * times as long. */
 bool wp_explain_is_parted(const struct wp_explainer *x, const struct wp_thread *thread, uint64_t slice);
-/* True when this sleep timed out, and what the thread waited for may still end a later sleep of the same loop. */
+/* True when this sleep timed out, and what the thread waited for may still end a later sleep of the same loop; or when
+ * a new request ended it while an answer was owed, which has not left. */
 bool wp_explain_pending(struct wp_explainer *explainer, uint32_t thread, uint64_t slice);
 
 /* Whether two stacks are one, or a walk that ended early found the innermost functions of the other one. */

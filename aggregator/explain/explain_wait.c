@@ -7,6 +7,7 @@
 #include "aggregator/explain/explain_loop.h"
 #include "aggregator/explain/explain_message.h"
 #include "aggregator/explain/explain_node.h"
+#include "aggregator/explain/explain_owed.h"
 #include "aggregator/explain/explain_path.h"
 #include "aggregator/explain/explain_piece.h"
 #include "aggregator/explain/explain_place.h"
@@ -488,6 +489,20 @@ static __attribute__((noinline)) bool join_loop(struct wp_explainer *x, struct w
     return is_too_long || is_unknown;
 }
 
+/* An answer was owed, and a new request of another client ended the sleep: that one's time explains nothing. */
+static __attribute__((noinline)) void on_owed(
+    struct wp_explainer *x, struct wp_wait *wait, const struct wp_owing_end *owing, uint64_t from, uint64_t to)
+{
+    if (!owing->slice.wake_ns) {
+        wp_wait_unaccounted(x, wait, wait->node, from, to,
+            owing->sent_ns ? "what the owed answer waited for is not known" : "the owed answer was not sent yet");
+        return;
+    }
+    wait->slice = &owing->slice;
+    wait->is_joined = true;
+    by_cause(x, wait, from, to);
+}
+
 void wp_explain_sleep(
     struct wp_explainer *x, uint32_t node, uint32_t index, uint64_t ordinal, uint64_t from, uint64_t to)
 {
@@ -530,10 +545,16 @@ void wp_explain_sleep(
     wait.start_ns = start_of(x, thread, ordinal);
     struct wp_loop_end loop;
     struct asleep part = {ordinal, from, to, &loop};
-    bool may_go_on = wp_explain_may_go_on(slice) || (x->depth > 1 && wp_wait_is_for_others(x, &wait));
+    struct wp_owing_end owing;
+    bool is_owing = wp_explain_owing(x, index, slice, &owing) != WP_OWING_NOTHING;
+    bool may_go_on = wp_explain_may_go_on(slice) || is_owing || (x->depth > 1 && wp_wait_is_for_others(x, &wait));
     bool is_unknown = may_go_on && join_loop(x, &wait, &part);
     bool is_doubtful = slice->is_inferred || wait.slice->is_inferred || is_unknown;
     x->doubts += is_doubtful;
-    by_cause(x, &wait, from, part.to_ns);
+    bool is_later = owing.sent_ns && wait.slice->in_ns > owing.sent_ns; /* what the loop had outstanding beside it */
+    if (is_owing && (wait.slice == slice || is_later))
+        on_owed(x, &wait, &owing, from, part.to_ns);
+    else
+        by_cause(x, &wait, from, part.to_ns);
     x->doubts -= is_doubtful;
 }

@@ -136,10 +136,13 @@ static const char *part_text(struct wp_facts *facts, const struct wp_slow_row *p
         last = at += sizeof(THROUGH) - 1;
     if ((process = process_of(facts, last)))
         last = process;
+    const char *path = wp_slow_requests_path(pool, part, 60);
     const char *does = part->part == WP_UNDERSTOOD_FUNCTIONS ? "runs" : wp_slow_requests_does(part);
     return wp_pool_printf(pool, "for %s (%s) %s %s%s", wp_human_duration(pool, part->usual_ns),
         wp_human_share(pool, part->usual_ns, whole_ns), *last ? wp_pool_clip(pool, last, 60) : "it", does,
-        *part->what ? wp_pool_printf(pool, " in `%s`", wp_pool_clip(pool, part->what, 60)) : "");
+        path              ? wp_pool_printf(pool, " %s", path)
+            : *part->what ? wp_pool_printf(pool, " in `%s`", wp_pool_clip(pool, part->what, 60))
+                          : "");
 }
 
 /* The finding that is told first so far; NULL: none. */

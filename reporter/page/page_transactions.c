@@ -53,7 +53,8 @@ static void add_parts(
         row[0].text = *part->who ? wp_pool_clip(pool, part->who, NAME_BYTES) : "the request";
         row[0].link = row_link(display, facts, part);
         row[1].text = wp_slow_requests_does(part);
-        row[1].note = *part->what ? wp_pool_clip(pool, part->what, NAME_BYTES) : NULL;
+        const char *path = wp_slow_requests_path(pool, part, NAME_BYTES);
+        row[1].note = path ? path : *part->what ? wp_pool_clip(pool, part->what, NAME_BYTES) : NULL;
         row[1].swatch = part->part < WP_CATEGORIES ? (int)part->part + 1 : 0;
         row[2].number = part->usual_ns;
         row[3].number = part->slow_ns;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define PATH "path:"       /* begins what says who works for others */
 #define SCHEDULER "sched:" /* begins what says who had the CPU */
 
 struct building {
@@ -21,8 +22,28 @@ struct building {
     size_t service_count;
 };
 
+/* Who is busy with others, behind "path:"; NULL: the row does not say. */
+static const char *busy_path(const struct wp_slow_row *row)
+{
+    bool is_path = row->part == WP_OTHER_PATH && !strncmp(row->what, PATH, sizeof(PATH) - 1);
+    return is_path ? row->what + sizeof(PATH) - 1 : NULL;
+}
+
+const char *wp_slow_requests_path(struct wp_pool *pool, const struct wp_slow_row *row, size_t bytes)
+{
+    const char *path = busy_path(row);
+    if (!path)
+        return NULL;
+    size_t opened = *path == '[', length = strcspn(path + opened, "]");
+    const char *name = wp_pool_printf(
+        pool, "%.*s%s", (int)length, path + opened, path[opened + length] ? path + opened + length + 1 : "");
+    return wp_pool_printf(pool, "%s, which works for others", wp_pool_clip(pool, name, bytes));
+}
+
 const char *wp_slow_requests_does(const struct wp_slow_row *row)
 {
+    if (busy_path(row))
+        return "waits for";
     if (row->part == WP_OTHER_PATH)
         return "is behind work for others";
     if (row->part != WP_PART_UNREAD)
@@ -32,6 +53,9 @@ const char *wp_slow_requests_does(const struct wp_slow_row *row)
 
 const char *wp_slow_requests_where(struct wp_pool *pool, const struct wp_slow_row *row, size_t bytes)
 {
+    const char *path = wp_slow_requests_path(pool, row, bytes);
+    if (path)
+        return wp_pool_printf(pool, " %s", path);
     if (!strncmp(row->what, SCHEDULER, sizeof(SCHEDULER) - 1))
         return wp_pool_printf(pool, " (%s)", wp_pool_clip(pool, row->what + sizeof(SCHEDULER) - 1, bytes));
     return *row->what ? wp_pool_printf(pool, " in %s", wp_pool_clip(pool, row->what, bytes)) : "";

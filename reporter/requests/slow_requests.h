@@ -10,7 +10,7 @@
 #include "reporter/facts/facts.h"
 
 struct wp_slow_row {
-    const char *who, *what;     /* processes, through whom; the function that waited, "" none */
+    const char *who, *what;     /* processes, through whom; the function that waited, or "path:[redis]", "" none */
     unsigned part;              /* enum wp_category, or WP_PART_UNREAD: what its reader did before it read it */
     uint64_t usual_ns, slow_ns; /* of one request, on average */
 };
@@ -30,6 +30,9 @@ struct wp_service_fact {
 struct wp_service_fact *wp_slow_requests_build(struct wp_pool *pool, const struct wp_facts *facts, size_t *count);
 /* "waits for the disk" of "web › postgres waits for the disk in pread": what a row's process does, or the request. */
 const char *wp_slow_requests_does(const struct wp_slow_row *row);
+/* What "waits for" goes on with, where another one's work for others is waited for: "redis-server, which works for
+ * others", the name clipped to `bytes`; NULL: the row is of something else. In the pool. */
+const char *wp_slow_requests_path(struct wp_pool *pool, const struct wp_slow_row *row, size_t bytes);
 /* Where: " in pread", " (behind [gzip])"; "" where nothing is known. In the pool. */
 const char *wp_slow_requests_where(struct wp_pool *pool, const struct wp_slow_row *row, size_t bytes);
 

@@ -258,6 +258,8 @@ static void what_a_usual_request_consists_of(void **state)
     static const struct part pooled[] = {{"pool-1-thread-1", "take", WP_OTHER_PATH, 20000},
         {"pool-1-thread-2", "take", WP_OTHER_PATH, 20000},
         {"pool-1-thread-2", "sched:behind [gzip]", WP_OTHER_PATH, 25000}, {"pool-1-thread-1", "", WP_SCHEDULER, 10000}};
+    static const struct part busy[] = {
+        {"web", "path:[redis-server]", WP_OTHER_PATH, 154000}, {"web", "", WP_RUNNING_NOT_SAMPLED, 16000}};
     static const struct part runs[] = {{"web", "", WP_UNDERSTOOD_FUNCTIONS, 40000}, {"web", "", WP_SCHEDULER, 10000}};
     static const struct part even[] = {{"web", "a", WP_OTHER_PATH, 20000}, {"web", "b", WP_OTHER_PATH, 20000},
         {"web", "c", WP_OTHER_PATH, 20000}, {"web", "d", WP_OTHER_PATH, 20000}, {"web", "e", WP_OTHER_PATH, 20000}};
@@ -268,6 +270,9 @@ static void what_a_usual_request_consists_of(void **state)
     is_usual(pooled, 4, "[java];nap;sleep:clock_nanosleep", 0,
         "A usual request on tcp port 80 takes 75.0 ms: for 40.0 ms (53 %) pool-*-thread-* is behind work for others "
         "in `take`, for 35.0 ms (47 %) pool-*-thread-* is runnable and waits for a CPU.");
+    is_usual(busy, 2, "[lb];nap;sleep:clock_nanosleep", 0,
+        "A usual request on tcp port 80 takes 170 ms: for 154 ms (90.6 %) web waits for redis-server, which works for "
+        "others.");
     /* A cause at the place of all that is told, or that is all of the total, says it, and so does what runs; where all
      * is a little nothing is to say. */
     is_usual(queued + 1, 1, "[lb];run_loop;sleep:epoll_wait;tcp:10.0.0.7:80;[web];nap;sleep:clock_nanosleep", 0, NULL);
