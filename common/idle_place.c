@@ -55,6 +55,13 @@ static bool is_parking(const char *inner, const char *function)
         (!strcmp(function, "runtime.findRunnable") || !strcmp(function, "runtime.findrunnable"));
 }
 
+/* Behind a call that took long others had its processor: it gave them its goroutine, and is left without one. */
+static bool is_handed_on(const char *inner, const char *function)
+{
+    return inner && !strcmp(inner, "runtime.stopm") &&
+        (!strcmp(function, "runtime.exitsyscall0") || !strcmp(function, "runtime.exitsyscallNoP"));
+}
+
 /* A loop that sleeps there itself: what else it calls is work. */
 static bool is_loop(const char *inner, const char *function)
 {
@@ -91,7 +98,7 @@ bool wp_idle_place_add(struct wp_idle_place *place, const char *function, bool i
     place->is_parked = place->is_parked || is_parking(place->inner, function);
     place->is_own = place->is_own || is_named(function, "runtime.sysmon");
     place->is_idle = place->is_idle || place->is_own || is_wait_for_work(function) || is_loop(place->inner, function) ||
-        (place->is_parked && is_idle_goroutine(place->inner, function)) ||
+        is_handed_on(place->inner, function) || (place->is_parked && is_idle_goroutine(place->inner, function)) ||
         (is_source && is_language_loop(place->source, function));
     place->inner = function;
     place->source = is_source ? function : place->source;

@@ -76,6 +76,14 @@ static void is_left_by_a_goroutine(void **state)
         "net/http.(*conn).readRequest", NULL})); /* for all of them */
 }
 
+static void is_handed_on_by_go(void **state)
+{
+    (void)state;
+    assert_true(is_idle((const char *[]){"runtime.mPark", "runtime.stopm", "runtime.exitsyscall0", "runtime.mcall",
+        "syscall.Syscall", "main.save", NULL}));
+    assert_false(is_idle((const char *[]){"runtime.stoplockedm", "runtime.exitsyscall0", "main.save", NULL}));
+}
+
 static void is_a_runtimes_own(void **state)
 {
     (void)state;
@@ -99,7 +107,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(waits_for_work), cmocka_unit_test(is_the_caller),
         cmocka_unit_test(is_the_innermost_of_its_language), cmocka_unit_test(is_asked_by_the_clock),
-        cmocka_unit_test(is_left_by_a_goroutine), cmocka_unit_test(is_a_runtimes_own),
-        cmocka_unit_test(names_of_threads)};
+        cmocka_unit_test(is_left_by_a_goroutine), cmocka_unit_test(is_handed_on_by_go),
+        cmocka_unit_test(is_a_runtimes_own), cmocka_unit_test(names_of_threads)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
