@@ -12,6 +12,14 @@ static bool is_named(const char *function, const char *name)
     return !strncmp(at, name, size) && (!at[size] || at[size] == '(' || name[size - 1] == ':');
 }
 
+static bool is_one_of(const char *function, const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (is_named(function, names[i]))
+            return true;
+    return false;
+}
+
 /* Whatever they call sleeps for want of work. */
 static bool is_wait_for_work(const char *function)
 {
@@ -26,10 +34,32 @@ static bool is_wait_for_work(const char *function)
         /* gunicorn, php-fpm, nginx, MariaDB */
         "Arbiter.sleep", "fpm_event_epoll_wait", "ngx_master_process_cycle",
         "tpool::thread_pool_generic::wait_for_tasks"};
-    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-        if (is_named(function, names[i]))
-            return true;
-    return false;
+    return is_one_of(function, names, sizeof(names) / sizeof(*names));
+}
+
+/* Go: the goroutine that a thread left as it found none to run, which waits for work itself, or is over; or the thread
+ * is new. What any other one waits for is not seen elsewhere. */
+static bool is_idle_goroutine(const char *inner, const char *function)
+{
+    static const char *const names[] = {"runtime.bgsweep", "runtime.bgscavenge", "runtime.gcBgMarkWorker",
+        "runtime.forcegchelper", "runtime.runfinq", "runtime.goexit1", "runtime.mstart1", "os/signal.loop",
+        "internal/poll.(*FD).Accept", "net/http.(*conn).readRequest", "net/http.(*connReader).backgroundRead",
+        "net/http.(*http2serverConn).readFrames"};
+    return is_one_of(function, names, sizeof(names) / sizeof(*names)) ||
+        (inner && !strcmp(inner, "bufio.(*Reader).Peek") && !strcmp(function, "net/http.(*conn).serve"));
+}
+
+static bool is_parking(const char *inner, const char *function)
+{
+    return inner && !strcmp(inner, "runtime.stopm") &&
+        (!strcmp(function, "runtime.findRunnable") || !strcmp(function, "runtime.findrunnable"));
+}
+
+/* Behind a call that took long others had its processor: it gave them its goroutine, and is left without one. */
+static bool is_handed_on(const char *inner, const char *function)
+{
+    return inner && !strcmp(inner, "runtime.stopm") &&
+        (!strcmp(function, "runtime.exitsyscall0") || !strcmp(function, "runtime.exitsyscallNoP"));
 }
 
 /* A loop that sleeps there itself: what else it calls is work. */
@@ -47,18 +77,31 @@ static bool is_loop(const char *inner, const char *function)
     return false;
 }
 
-/* Of a language, where no other function of it runs: of concurrent.futures. */
-static bool is_language_loop(const char *function)
+/* "py::_PollLikeSelector.select", and without its class, as CPython has it before 3.11. */
+static bool is_select(const char *function)
 {
-    return is_named(function, "_worker");
+    static const char end[] = "Selector.select";
+    size_t size = strlen(function);
+    return is_named(function, "select") ||
+        (size >= sizeof(end) - 1 && !strcmp(function + size - (sizeof(end) - 1), end));
+}
+
+/* Of a language, where `inner` is all of it that it runs: of concurrent.futures, of socketserver. */
+static bool is_language_loop(const char *inner, const char *function)
+{
+    bool is_server = is_named(function, "BaseServer.serve_forever") || is_named(function, "serve_forever");
+    return inner ? is_server && is_select(inner) : is_named(function, "_worker");
 }
 
 bool wp_idle_place_add(struct wp_idle_place *place, const char *function, bool is_source)
 {
-    place->is_idle = place->is_idle || is_wait_for_work(function) || is_loop(place->inner, function) ||
-        (is_source && !place->is_source && is_language_loop(function));
+    place->is_parked = place->is_parked || is_parking(place->inner, function);
+    place->is_own = place->is_own || is_named(function, "runtime.sysmon");
+    place->is_idle = place->is_idle || place->is_own || is_wait_for_work(function) || is_loop(place->inner, function) ||
+        is_handed_on(place->inner, function) || (place->is_parked && is_idle_goroutine(place->inner, function)) ||
+        (is_source && is_language_loop(place->source, function));
     place->inner = function;
-    place->is_source = place->is_source || is_source;
+    place->source = is_source ? function : place->source;
     return place->is_idle;
 }
 

@@ -7,8 +7,11 @@
 
 /* What the functions of a sleep say so far; zeroed before the innermost one. */
 struct wp_idle_place {
-    const char *inner; /* the function before; borrowed until the next one is added; NULL: none */
-    bool is_source, is_idle;
+    const char *inner;  /* the function before; borrowed until the next one is added; NULL: none */
+    const char *source; /* the last one of a language; borrowed until the next one of it is added; NULL: none */
+    bool is_parked;     /* a thread of Go's scheduler that has no goroutine to run */
+    bool is_idle;
+    bool is_own; /* of a thread that is the runtime's own: pauses are its trade, too */
 };
 
 /* One more function, the innermost comes first; is_source: of a language, whose object is a source file. True: it is an

@@ -121,20 +121,22 @@ static bool is_asleep_throughout(const struct wp_aggregate *aggregate)
     return true;
 }
 
-/* Since the recording began it has waited for what it asked, or for a lock that somebody has, or has owed an answer. */
-static bool is_hanging(const struct wp_aggregate *aggregate, uint32_t thread, const struct wp_slice *slice)
+/* Since the recording began it has waited for what it asked, or for a lock that somebody has, or has owed an answer.
+ * Who waits for work with a condition has not the lock of that in mind, whoever holds it. */
+static bool is_hanging(struct wp_aggregate *aggregate, uint32_t thread, const struct wp_slice *slice)
 {
+    const struct wp_idle_wait wait = {aggregate->timeline, &aggregate->idle_places, aggregate->id.bit, thread, slice};
     const struct wp_messages *messages = &aggregate->timeline->messages;
     const uint8_t others = WP_SLICE_FIRST | WP_SLICE_BORN | WP_SLICE_PREEMPTED;
     return !(slice->flags & others) && !slice->wake_ns &&
-        (slice->is_asking || wp_slice_holder(slice) || wp_owed_by(messages, thread, slice->out_ns));
+        (slice->is_asking || (wp_slice_holder(slice) && !wp_idle_wait_is_known(&wait)) ||
+            wp_owed_by(messages, thread, slice->out_ns));
 }
 
 /* The recording ends while the recorded command sleeps: that is where its time went. Of others the sleeps that did not
  * end are left out, since a host is full of threads that wait for nothing in particular, unless it is known for what,
  * or all that was asked for slept all the time; where it goes on in another session they are told there. */
-static bool is_unended(
-    const struct wp_aggregate *aggregate, uint32_t thread, const struct wp_slice *slice, uint64_t until_ns)
+static bool is_unended(struct wp_aggregate *aggregate, uint32_t thread, const struct wp_slice *slice, uint64_t until_ns)
 {
     const struct wp_timeline *timeline = aggregate->timeline;
     if (timeline->paused_ns || timeline->goes_on)

@@ -17,9 +17,10 @@
 #define LOOK_NS WP_NS_PER_MS /* who runs longer does something */
 #define WAKINGS 64u          /* of a thread that are looked at */
 #define LOOKS 8u             /* the last sleeps of a thread: whether it has done nothing else */
-#define FRAMES 40u           /* the same of an interpreter's, and of what is known to wait for work */
+#define FRAMES 40u           /* the same of an interpreter's */
+#define PLACE_FRAMES 64u     /* and of what is known to wait for work */
 
-enum { PLACE_UNKNOWN, PLACE_OTHER, PLACE_IDLE };
+enum place { PLACE_UNKNOWN, PLACE_OTHER, PLACE_IDLE, PLACE_OWN /* of a thread that is a runtime's own */ };
 
 void wp_idle_places_init(struct wp_idle_places *places)
 {
@@ -72,10 +73,8 @@ static struct frame next_frame(const struct wp_dictionary *dictionary, uint32_t 
 }
 
 /* What Python's programs call a lock is what its conditions and queues wait with as well: its functions say which. */
-static bool waits_for_lock(const struct wp_timeline *timeline, const struct wp_slice *slice)
+static bool is_in_lock(const struct wp_timeline *timeline, const struct wp_slice *slice)
 {
-    if (names_lock(wp_dictionary_string(timeline->dictionary, wp_timeline_wait(timeline, slice))))
-        return true;
     enum wp_lock_call call = WP_LOCK_CALL_UNKNOWN;
     bool is_interpreter = false;
     uint32_t at = slice->stack;
@@ -92,6 +91,39 @@ static bool waits_for_lock(const struct wp_timeline *timeline, const struct wp_s
             return true;
     }
     return is_interpreter;
+}
+
+static bool waits_for_lock(const struct wp_timeline *timeline, const struct wp_slice *slice)
+{
+    return names_lock(wp_dictionary_string(timeline->dictionary, wp_timeline_wait(timeline, slice))) ||
+        is_in_lock(timeline, slice);
+}
+
+/* --- known places --- */
+
+static enum place place_of_stack(const struct wp_dictionary *dictionary, uint32_t stack)
+{
+    struct wp_idle_place place = {0};
+    for (unsigned i = 0; stack && i < PLACE_FRAMES; i++) {
+        struct frame frame = next_frame(dictionary, &stack);
+        if (!frame.is_kernel && wp_idle_place_add(&place, frame.function, wp_code_rank_of_source(frame.object)))
+            return place.is_own ? PLACE_OWN : PLACE_IDLE;
+    }
+    return PLACE_OTHER;
+}
+
+/* Names of a stack's frames do not change. */
+static enum place place_of(const struct wp_idle_wait *wait, uint32_t stack)
+{
+    const struct wp_dictionary *dictionary = wait->timeline->dictionary;
+    if (!stack)
+        return PLACE_OTHER;
+    if (wp_idtable_reserve(&wait->places->stacks, stack))
+        return place_of_stack(dictionary, stack);
+    uint8_t *known = (uint8_t *)wait->places->stacks.items + stack;
+    if (*known == PLACE_UNKNOWN)
+        *known = (uint8_t)place_of_stack(dictionary, stack);
+    return *known;
 }
 
 /* --- work from its own process --- */
@@ -175,27 +207,54 @@ static bool is_by_clock(const struct wp_timeline *timeline, const struct wp_slic
     return slice->cause == WP_CAUSE_TIMER && !slice->is_asking && !slice->is_inferred;
 }
 
-/* That waking gave a lock on, such as an interpreter's: it is no work for who got it. */
-static bool gives_lock(const struct wp_timeline *timeline, const struct wp_woken_one *one)
+/* Who was woken then, at the sleep that this ended; NULL: it is not known. */
+static const struct wp_slice *sleep_of(const struct wp_timeline *timeline, const struct wp_woken_one *one)
 {
     const struct wp_thread *thread = &timeline->threads[one->thread];
     uint64_t ordinal = thread->slices && one->time_ns ? wp_thread_find(thread, one->time_ns - 1) : thread->slice_end;
     const struct wp_slice *slice = ordinal == thread->slice_end ? NULL : wp_thread_slice(thread, ordinal);
-    return slice && slice->wake_ns >= one->time_ns && waits_for_lock(timeline, slice);
+    return slice && slice->wake_ns >= one->time_ns ? slice : NULL;
+}
+
+/* Of a wait that was going on when the recording began: neither where it is nor what led to it is known. */
+static bool is_from_before(const struct wp_slice *slice)
+{
+    return slice->flags & WP_SLICE_FIRST && !slice->stack && !(slice->flags & WP_SLICE_DELIBERATE);
+}
+
+/* That waking gave a lock on, such as an interpreter's: it is no work for who got it. Or, is_old: who was woken waited
+ * for work, as far as is known; what it waits for in truth stands in its own account. */
+static bool gives_nothing(const struct wp_idle_wait *wait, const struct wp_woken_one *one, bool is_old)
+{
+    const struct wp_slice *slice = sleep_of(wait->timeline, one);
+    return slice &&
+        (waits_for_lock(wait->timeline, slice) ||
+            (is_old && (is_from_before(slice) || place_of(wait, slice->stack) != PLACE_OTHER)));
 }
 
 /* Whether the thread gave work to others, as far as its last wakings say. */
-static bool gives_work(const struct wp_timeline *timeline, uint32_t thread)
+static bool gives_work(const struct wp_idle_wait *wait, bool is_old)
 {
-    const struct wp_woken_list *list = wp_woken_by(&timeline->woken, thread);
+    const struct wp_woken_list *list = wp_woken_by(&wait->timeline->woken, wait->thread);
     if (!list || !list->last.thread)
         return false;
-    if (list->ring.end - list->ring.first > WAKINGS || !gives_lock(timeline, &list->last))
+    if (list->ring.end - list->ring.first > WAKINGS || !gives_nothing(wait, &list->last, is_old))
         return true;
     for (uint64_t i = list->ring.first; i < list->ring.end; i++)
-        if (!gives_lock(timeline, wp_woken_at(list, i)))
+        if (!gives_nothing(wait, wp_woken_at(list, i), is_old))
             return true;
     return false;
+}
+
+/* A thread beside the main one that was asleep when the recording began, until a timer: it has looked around, no
+ * message came from or to it, and nobody has waited for it. */
+static bool is_old_pause(const struct wp_idle_wait *wait)
+{
+    const struct wp_timeline *timeline = wait->timeline;
+    const struct wp_slice *slice = wait->slice;
+    return is_from_before(slice) && slice->end_ns && slice->end_ns - slice->in_ns < LOOK_NS &&
+        is_by_clock(timeline, slice) && !is_leader(wait) && !waits_for_lock(timeline, slice) &&
+        !wp_messages_has_part(&timeline->messages, wait->thread) && !gives_work(wait, true);
 }
 
 /* A thread beside the main one that sleeps by the clock at one place, looks around and sleeps again, and has never
@@ -204,7 +263,7 @@ static bool is_housekeeping(const struct wp_idle_wait *wait)
 {
     const struct wp_timeline *timeline = wait->timeline;
     const struct wp_thread *thread = &timeline->threads[wait->thread];
-    if (!is_by_clock(timeline, wait->slice) || is_leader(wait) || gives_work(timeline, wait->thread) ||
+    if (!is_by_clock(timeline, wait->slice) || is_leader(wait) || gives_work(wait, false) ||
         wp_acts_since(&timeline->messages.acts, wait->thread, 0) || waits_for_lock(timeline, wait->slice))
         return false;
     uint64_t ordinal = wp_thread_find(thread, wait->slice->out_ns), next_ns = wait->slice->out_ns;
@@ -227,33 +286,7 @@ static bool is_housekeeping(const struct wp_idle_wait *wait)
     return has_slept;
 }
 
-/* --- places --- */
-
-static bool looks_idle(const struct wp_dictionary *dictionary, uint32_t stack)
-{
-    struct wp_idle_place place = {0};
-    for (unsigned i = 0; stack && i < FRAMES; i++) {
-        struct frame frame = next_frame(dictionary, &stack);
-        if (!frame.is_kernel && wp_idle_place_add(&place, frame.function, wp_code_rank_of_source(frame.object)))
-            return true;
-    }
-    return false;
-}
-
-/* Names of a stack's frames do not change. */
-static bool is_idle_place(const struct wp_idle_wait *wait)
-{
-    const struct wp_dictionary *dictionary = wait->timeline->dictionary;
-    uint32_t stack = wait->slice->stack;
-    if (!stack)
-        return false;
-    if (wp_idtable_reserve(&wait->places->stacks, stack))
-        return looks_idle(dictionary, stack);
-    uint8_t *known = (uint8_t *)wait->places->stacks.items + stack;
-    if (*known == PLACE_UNKNOWN)
-        *known = looks_idle(dictionary, stack) ? PLACE_IDLE : PLACE_OTHER;
-    return *known == PLACE_IDLE;
-}
+/* --- all of them --- */
 
 static bool is_of_runtime(const struct wp_idle_wait *wait)
 {
@@ -270,10 +303,17 @@ bool wp_idle_wait_is_idle(const struct wp_idle_wait *wait, struct wp_explainer *
     if (!slice->wake_ns || !slice->syscall || slice->state != WP_STATE_INTERRUPTIBLE || slice->flags & others ||
         wp_owed_by(&wait->timeline->messages, wait->thread, slice->out_ns))
         return false;
-    if (is_housekeeping(wait))
+    enum place place = place_of(wait, slice->stack);
+    if (place == PLACE_OWN || is_housekeeping(wait))
         return true;
     if (slice->flags & WP_SLICE_DELIBERATE)
         return false;
-    return is_accepting(slice) || is_for_request(wait) || is_by_timer(wait) || is_idle_place(wait) ||
-        is_of_runtime(wait) || is_for_own(wait, x);
+    return is_accepting(slice) || is_for_request(wait) || is_by_timer(wait) || place == PLACE_IDLE ||
+        is_of_runtime(wait) || is_old_pause(wait) || is_for_own(wait, x);
+}
+
+bool wp_idle_wait_is_known(const struct wp_idle_wait *wait)
+{
+    return (place_of(wait, wait->slice->stack) != PLACE_OTHER || (is_of_runtime(wait) && wait->slice->stack)) &&
+        !is_in_lock(wait->timeline, wait->slice);
 }

@@ -9,7 +9,9 @@
  *  - in accept, or until a request comes on a connection where nothing was owed;
  *  - until a timer of its own in a call that waits for several things, while it has asked for nothing: an event loop
  *    that serves, or who asks nobody ever and runs less than a millisecond between such sleeps;
- *  - where servers and runtimes are known to wait for work (common/idle_place.h).
+ *  - where servers and runtimes are known to wait for work (common/idle_place.h);
+ *  - by the clock, in a thread beside the main one that never asks or wakes anybody; or since before the recording,
+ *    without a stack, where it then looks around and wakes at most who waits for work.
  */
 #include "aggregator/explain/explain.h"
 
@@ -36,5 +38,7 @@ struct wp_idle_wait {
 
 /* Asked between explanations. */
 bool wp_idle_wait_is_idle(const struct wp_idle_wait *wait, struct wp_explainer *explainer);
+/* A sleep that has not ended, where threads are known to wait for work, and in no call that takes a lock. */
+bool wp_idle_wait_is_known(const struct wp_idle_wait *wait);
 
 #endif

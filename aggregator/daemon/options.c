@@ -58,6 +58,7 @@ enum {
     KEY_END_FULL,
     KEY_SKIP_EMPTY,
     KEY_NO_SYNC,
+    KEY_ANY_SHARD,
     KEY_METRICS,
     KEY_PEER,
     KEY_WINDOW,
@@ -88,6 +89,8 @@ static const struct argp_option option_table[] = {
         "be repeated",
         0},
     {"shard", KEY_SHARD, "ID", 0, "name of this aggregator's share of the data (default: local)", 0},
+    {"any-shard", KEY_ANY_SHARD, 0, 0,
+        "where another one writes as that shard, be the first free one of ID-2, ID-3 and so on; needs --no-resume", 0},
     {"label", KEY_LABEL, "KEY=VALUE", 0, "add label.KEY to the metadata of each release; may be repeated", 0},
     {"command-line", KEY_COMMAND, "TEXT", 0,
         "all that is recorded is of this command: reports of other commands are not summed with it", 0},
@@ -245,6 +248,7 @@ static const struct wp_config_field fields[] = {
     FIELD(KEY_END_FULL, WP_CONFIG_FLAG, ingest.ends_when_full),
     FIELD(KEY_SKIP_EMPTY, WP_CONFIG_FLAG, engine.waits_for_time),
     FIELD(KEY_NO_SYNC, WP_CONFIG_FLAG, engine.is_unsynced),
+    FIELD(KEY_ANY_SHARD, WP_CONFIG_FLAG, engine.is_any_shard),
     CLEARED(KEY_NO_RESUME, is_resumed),
     NUMBER(KEY_AUTO, "--auto-aggregates", engine.session.auto_aggregates, 0, 60, 1),
     NUMBER(KEY_EXIT, "--exit-after-sessions", ingest.exit_after_sessions, 0, 1000000, 1),
@@ -280,6 +284,8 @@ static void check(struct wp_aggregator_options *options, const struct argp_state
             state, "--lookback needs --no-resume: what is kept for a restart reaches back over the history only");
     if (engine->is_unsynced && options->is_resumed)
         wp_config_refuse(state, "--no-sync needs --no-resume: what is kept for a restart rests on the store");
+    if (engine->is_any_shard && options->is_resumed)
+        wp_config_refuse(state, "--any-shard needs --no-resume: what is kept for a restart is of one shard");
     if (wp_endpoint_check_keys(options->ingest.endpoint, true,
             (options->ingest.key_path != NULL) + (options->ingest.allow_path != NULL), options->ingest.is_insecure,
             &err))

@@ -83,12 +83,14 @@ int wp_engine_create(struct wp_engine **out, const struct wp_engine_options *opt
     if (rc)
         wp_error_set(err, rc, "out of memory");
     else
-        rc = wp_store_open_shard(&engine->store, options->store, options->shard, err);
+        rc = (options->is_any_shard ? wp_store_open_free_shard : wp_store_open_shard)(
+            &engine->store, options->store, options->shard, err);
     if (rc) {
         wp_fleet_destroy(engine->fleet);
         free(engine);
         return rc;
     }
+    engine->options.shard = wp_store_shard(engine->store);
     if (options->is_unsynced)
         wp_store_set_unsynced(engine->store);
     if (options->resume &&

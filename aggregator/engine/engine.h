@@ -12,6 +12,7 @@
 struct wp_engine_options {
     const char *store; /* root */
     const char *default_release, *shard;
+    bool is_any_shard; /* where that shard has a writer, another one (wp_store_open_free_shard) */
     struct wp_host_session_options session;
     uint64_t timebox_s, commit_interval_ns;
     uint64_t late_after_s; /* what comes so long behind the end of its timebox is counted as late */

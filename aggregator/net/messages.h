@@ -63,6 +63,15 @@ bool wp_messages_received(const struct wp_messages *messages, uint32_t id, uint6
 /* Who made room for a sender that waits at the other end: the last read from `id` before `at_ns`. */
 bool wp_messages_drained(const struct wp_messages *messages, uint32_t id, uint64_t at_ns, struct wp_send *read);
 
+/* --- a thread --- */
+
+/* It has sent or read something over TCP or UDP, as far as is remembered. */
+static inline bool wp_messages_has_part(const struct wp_messages *messages, uint32_t thread)
+{
+    return wp_idtable_has(&messages->last, thread) &&
+        ((const struct wp_last_message *)messages->last.items)[thread].time_ns;
+}
+
 /* --- both ends on this host --- */
 
 enum wp_match { WP_MATCH_FOUND, WP_MATCH_NO_PEER /* the other end is not on this host */, WP_MATCH_NO_SEND };

@@ -131,6 +131,8 @@ int wp_parts_start_aggregator(struct wp_parts *parts, struct wp_child *child, in
     add_told(parts, &args);
     if (parts->output->is_own_store) /* synced once, when it is whole */
         wp_args_add(&args, "--no-sync");
+    else
+        wp_args_add(&args, "--any-shard");          /* another recording may go on in the same store */
     if (wp_output_dir_has_capture(parts->output)) { /* beside a store of the recording's own */
         wp_args_add(&args, "--system-window");
         wp_args_addf(&args, "%s/" WP_OWN_SYSTEM, parts->output->store);

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 /* Address space, not disk: the file grows with what is in it. */
+#define WRITERS 64u /* of a store at once: shards that are tried */
 #define MAP_SIZE ((size_t)1 << 30)
 
 static bool is_of_release(const char *folder)
@@ -168,19 +169,50 @@ int wp_store_claim_shard(struct wp_store *store, const char *shard, struct wp_er
     snprintf(name, sizeof(name), "shard.%s", shard);
     snprintf(what, sizeof(what), "shard '%s' of store '%.200s' has a writer already, give this one another --shard",
         shard, store->root);
+    snprintf(store->shard, sizeof(store->shard), "%s", shard);
     return wp_lock_file(store->root, name, what, &store->shard_fd, err);
 }
 
-int wp_store_open_shard(struct wp_store **store, const char *root, const char *shard, struct wp_error *err)
+/* `rc` of who has opened and claimed. */
+static int opened(struct wp_store **store, int rc)
 {
-    int rc = wp_store_open(store, root, true, err);
-    if (!rc)
-        rc = wp_store_claim_shard(*store, shard, err);
     if (rc) {
         wp_store_close(*store);
         *store = NULL;
     }
     return rc;
+}
+
+int wp_store_open_shard(struct wp_store **store, const char *root, const char *shard, struct wp_error *err)
+{
+    int rc = wp_store_open(store, root, true, err);
+    return opened(store, rc ? rc : wp_store_claim_shard(*store, shard, err));
+}
+
+/* Who is quicker between the look and the claim is as one that has it. */
+static int claim_free(struct wp_store *store, const char *shard, struct wp_error *err)
+{
+    for (unsigned i = 1; i <= WRITERS; i++) {
+        char name[WP_ID_ROOM + 16], lock[WP_ID_ROOM + 32];
+        snprintf(name, sizeof(name), i > 1 ? "%s-%u" : "%s", shard, i);
+        snprintf(lock, sizeof(lock), "shard.%s", name);
+        int rc = wp_lock_is_held(store->root, lock) ? -EBUSY : wp_store_claim_shard(store, name, err);
+        if (rc != -EBUSY)
+            return rc;
+    }
+    return wp_error_set(err, -EBUSY, "%u others write into store '%.200s': wait for one of them, or give another store",
+        WRITERS, store->root);
+}
+
+int wp_store_open_free_shard(struct wp_store **store, const char *root, const char *shard, struct wp_error *err)
+{
+    int rc = wp_store_open(store, root, true, err);
+    return opened(store, rc ? rc : claim_free(*store, shard, err));
+}
+
+const char *wp_store_shard(const struct wp_store *store)
+{
+    return store->shard;
 }
 
 void wp_store_remove_unused(const char *root, const char *shard)

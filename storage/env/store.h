@@ -28,6 +28,11 @@ void wp_store_close(struct wp_store *store);
 int wp_store_claim_shard(struct wp_store *store, const char *shard, struct wp_error *err);
 /* wp_store_open that creates, and claims; what an aggregator opens with. */
 int wp_store_open_shard(struct wp_store **store, const char *root, const char *shard, struct wp_error *err);
+/* The same; where that shard has a writer, as the first free one of SHARD-2, SHARD-3 and so on. -EBUSY: there are too
+ * many. */
+int wp_store_open_free_shard(struct wp_store **store, const char *root, const char *shard, struct wp_error *err);
+/* The shard that is claimed. Borrowed from the store. */
+const char *wp_store_shard(const struct wp_store *store);
 /* Removes the folder of a store in which nothing is but the lock of that shard, whose handle is closed; one with more
  * in it stays. For who has made it and cannot go on. */
 void wp_store_remove_unused(const char *root, const char *shard);

@@ -28,6 +28,7 @@ struct wp_store {
     size_t map_size;         /* bytes of a new environment's map */
     bool is_unsynced;        /* nobody relies on it after a crash of the machine */
     bool is_guarded;         /* for reading: environments are walked through before they are believed */
+    char shard[WP_ID_ROOM];  /* that is claimed */
     int shard_fd, upkeep_fd; /* locks (storage/env/store_lock.h), -1: not held */
     pthread_mutex_t lock;    /* over envs and the fields of each */
     LIST_HEAD(wp_env_list, wp_env) envs;

@@ -47,6 +47,53 @@ static void is_the_innermost_of_its_language(void **state)
     assert_false(is_idle((const char *[]){"read", "_worker", NULL}));
 }
 
+static void is_asked_by_the_clock(void **state)
+{
+    (void)state;
+    assert_true(is_idle((const char *[]){
+        "poll", "python3.11", "*py::_PollLikeSelector.select", "*py::BaseServer.serve_forever", "*<module>", NULL}));
+    assert_true(is_idle((const char *[]){"poll", "*select", "*serve_forever", NULL}));
+    assert_false(is_idle((const char *[]){"recv", "*SocketIO.readinto", "*BaseServer.serve_forever", NULL}));
+    assert_false(is_idle(
+        (const char *[]){"poll", "*_PollLikeSelector.select", "*wait_for_bank", "*BaseServer.serve_forever", NULL}));
+    assert_false(is_idle((const char *[]){"poll", "_PollLikeSelector.select", "serve_forever", NULL}));
+}
+
+static void is_left_by_a_goroutine(void **state)
+{
+    (void)state;
+    assert_true(is_idle((const char *[]){"runtime.futex", "runtime.mPark", "runtime.stopm", "runtime.findRunnable",
+        "runtime.schedule", "runtime.park_m", "runtime.gopark", "net/http.(*conn).readRequest", NULL}));
+    assert_true(is_idle((const char *[]){
+        "runtime.stopm", "runtime.findRunnable", "runtime.gopark", "runtime.bgsweep", "runtime.gcenable.func1", NULL}));
+    assert_true(is_idle((const char *[]){"runtime.stopm", "runtime.findRunnable", "bufio.(*Reader).fill",
+        "bufio.(*Reader).Peek", "net/http.(*conn).serve", NULL}));
+    assert_false(is_idle((const char *[]){"runtime.stopm", "runtime.findRunnable", "runtime.gopark",
+        "sync.(*WaitGroup).Wait", "main.orders", "net/http.(*conn).serve", NULL}));
+    assert_false(is_idle((const char *[]){"runtime.stopm", "runtime.gcstopm", "runtime.findRunnable",
+        "net/http.(*conn).readRequest", NULL})); /* the collector stops it */
+    assert_false(is_idle((const char *[]){"epoll_wait", "runtime.netpoll", "runtime.findRunnable",
+        "net/http.(*conn).readRequest", NULL})); /* for all of them */
+}
+
+static void is_handed_on_by_go(void **state)
+{
+    (void)state;
+    assert_true(is_idle((const char *[]){"runtime.mPark", "runtime.stopm", "runtime.exitsyscall0", "runtime.mcall",
+        "syscall.Syscall", "main.save", NULL}));
+    assert_false(is_idle((const char *[]){"runtime.stoplockedm", "runtime.exitsyscall0", "main.save", NULL}));
+}
+
+static void is_a_runtimes_own(void **state)
+{
+    (void)state;
+    struct wp_idle_place place = {0};
+    assert_false(wp_idle_place_add(&place, "runtime.usleep", false));
+    assert_true(wp_idle_place_add(&place, "runtime.sysmon", false) && place.is_own);
+    place = (struct wp_idle_place){0};
+    assert_true(wp_idle_place_add(&place, "CompileQueue::get", false) && !place.is_own);
+}
+
 static void names_of_threads(void **state)
 {
     (void)state;
@@ -59,6 +106,8 @@ static void names_of_threads(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(waits_for_work), cmocka_unit_test(is_the_caller),
-        cmocka_unit_test(is_the_innermost_of_its_language), cmocka_unit_test(names_of_threads)};
+        cmocka_unit_test(is_the_innermost_of_its_language), cmocka_unit_test(is_asked_by_the_clock),
+        cmocka_unit_test(is_left_by_a_goroutine), cmocka_unit_test(is_handed_on_by_go),
+        cmocka_unit_test(is_a_runtimes_own), cmocka_unit_test(names_of_threads)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -100,6 +100,16 @@ class Passing(RecordTest):
         self.assertGreater(self.summary()["total_ns"], 600e6)
         self.assertFalse(glob.glob(os.path.join(self.out, "*", "system-data.js")), "it would be of one of the two")
 
+    def test_recordings_at_once_into_one_store(self):
+        root, words = self.path("root"), ["sleep", "1.2"]
+        first = self.start(words, "--store", root)
+        second = subprocess.run([program("wakepath"), "record", "--store", root, "--out", self.path("second"), "--", *words],
+                                env=self.env, cwd=self.folder, capture_output=True, text=True, check=False, timeout=LIMIT_S)
+        self.assertEqual((second.returncode, first.wait(LIMIT_S)), (0, 0), second.stderr + self.stderr())
+        self.assertEqual(sorted(name for name in os.listdir(root) if name.startswith("~shard")), ["~shard.local-2.lock", "~shard.local.lock"])
+        total_ns = json.loads(self.report("--aggregate", "main", "--format", "json", store=root))["total_ns"]
+        self.assertGreater(total_ns, 2.3e9, "both are there")
+
     def test_commands_of_one_release_stand_apart(self):
         """And what is said after each is of that one, with what was run."""
         for command, total in ((["sleep", "0.3"], 300e6), (["sh", "-c", "exit 3"], 0)):

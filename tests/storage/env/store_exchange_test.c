@@ -124,6 +124,25 @@ static void a_shard_is_claimed_once(void **state)
     assert_int_equal(wp_store_open_shard(&f->store, f->root, "one", &err), 0);
 }
 
+static void a_free_shard_is_found(void **state)
+{
+    struct fixture *f = *state;
+    struct wp_store *second = NULL, *third = NULL;
+    struct wp_error err = {0};
+    assert_int_equal(wp_store_claim_shard(f->store, "local", NULL), 0);
+    assert_int_equal(wp_store_open_free_shard(&second, f->root, "local", &err), 0);
+    assert_string_equal(wp_store_shard(second), "local-2");
+    assert_int_equal(wp_store_open_free_shard(&third, f->root, "local", &err), 0);
+    assert_string_equal(wp_store_shard(third), "local-3");
+    wp_store_close(second);
+    wp_store_close(third);
+    assert_int_equal(wp_store_open_free_shard(&second, f->root, "../x", &err), -EINVAL);
+    assert_null(second);
+    assert_int_equal(wp_store_open_free_shard(&second, f->root, "local", &err), 0);
+    assert_string_equal(wp_store_shard(second), "local-2");
+    wp_store_close(second);
+}
+
 static void a_copy_is_never_over_another(void **state)
 {
     struct fixture *f = *state;
@@ -164,7 +183,7 @@ static void what_looks_like_a_copy_stays(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {TEST(open_handles_follow), TEST(a_snapshot_stays),
-        TEST(a_release_that_was_removed), TEST(a_shard_is_claimed_once), TEST(what_looks_like_a_copy_stays),
-        TEST(a_copy_is_never_over_another)};
+        TEST(a_release_that_was_removed), TEST(a_shard_is_claimed_once), TEST(a_free_shard_is_found),
+        TEST(what_looks_like_a_copy_stays), TEST(a_copy_is_never_over_another)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
