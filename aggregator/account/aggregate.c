@@ -10,6 +10,7 @@
 #include "aggregator/account/sample_sums.h"
 #include "aggregator/account/transactions.h"
 #include "aggregator/explain/explain_loop.h"
+#include "aggregator/explain/explain_spurious.h"
 #include "aggregator/net/owed.h"
 #include "aggregator/timeline/slices.h"
 #include "aggregator/timeline/taken.h"
@@ -105,8 +106,10 @@ static bool sleep_is_ready(
     const struct wp_slice *slice = wp_thread_slice(&aggregate->timeline->threads[thread], ordinal);
     if (!slice->in_ns || slice->in_ns > until_ns)
         return false;
-    return is_final || until_ns - slice->in_ns > aggregate->reach_ns / 2 || !wp_explain_may_go_on(slice) ||
-        !wp_explain_pending(aggregate->explainer, thread, ordinal);
+    if (is_final || until_ns - slice->in_ns > aggregate->reach_ns / 2)
+        return true;
+    return (!wp_explain_may_go_on(slice) || !wp_explain_pending(aggregate->explainer, thread, ordinal)) &&
+        !wp_explain_spurious_pending(aggregate->explainer, thread, ordinal);
 }
 
 /* No thread of its has done anything since the recording began. */
