@@ -109,7 +109,8 @@ class FleetgenTest(unittest.TestCase):
         self.assertLess(wrong, tolerance, "\n".join(rows[:8]))
         self.assertEqual(hops - chains(report["folded"]), set(), "hops that are not found")
         found, total = sum(blame(report["folded"]).values()), fleet.truth["total_ns"]
-        self.assertAlmostEqual(found / total, 1, delta=0.005)
+        self.assertGreater(found / total, 0.995)
+        self.assertLess(found / total, 1.01) # with waits that go on at the recording's end, of which the truth knows nothing
 
     def check_matching(self, fleet, report, recall=0.995):
         """T3: what was read from whom."""
