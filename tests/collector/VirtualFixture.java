@@ -7,7 +7,6 @@ import java.io.FileInputStream;
 import java.io.PrintWriter;
 import java.io.RandomAccessFile;
 import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
@@ -20,18 +19,6 @@ public class VirtualFixture {
     static final int AFTER_TRACE = 2; // lines between those of the trace and the read
     static final AtomicInteger wanted = new AtomicInteger(); // bytes: what comes before it is read would be no wait
     static String fifo, read; // its frames of a read
-
-    static String thread() throws Exception {
-        return Path.of("/proc/thread-self").toRealPath().getFileName().toString();
-    }
-
-    static String place(StackTraceElement e, int more) {
-        int dot = e.getClassName().lastIndexOf('.');
-        String folder = e.getClassName().substring(0, dot + 1).replace('.', '/');
-        String name = e.getClassName().replaceAll("[+/]0x[0-9a-f]+", "") + "." + e.getMethodName();
-        String file = e.getFileName() == null ? "" : folder + e.getFileName();
-        return "[\"" + name + "\", \"" + file + "\", " + Math.max(0, e.getLineNumber() + more) + "]";
-    }
 
     static int block(FileInputStream in) throws Exception {
         byte[] one = new byte[1];
@@ -55,9 +42,9 @@ public class VirtualFixture {
     }
 
     static void keep(StackTraceElement[] trace, long before, long after) throws Exception {
-        StringBuilder row = new StringBuilder("[" + thread() + ", " + before + ", " + after + ", [" + read);
+        StringBuilder row = new StringBuilder("[" + JavaFixture.thread() + ", " + before + ", " + after + ", [" + read);
         for (int i = 0; i < trace.length; i++)
-            row.append(", ").append(place(trace[i], i == 0 ? AFTER_TRACE : 0));
+            row.append(", ").append(JavaFixture.place(trace[i], i == 0 ? AFTER_TRACE : 0));
         synchronized (rows) {
             rows.add(row.append(", ").append(task(trace)).append("]]").toString());
         }
@@ -79,7 +66,7 @@ public class VirtualFixture {
             for (StackTraceElement e : reader.getStackTrace()) {
                 if (!e.getClassName().equals("java.io.FileInputStream"))
                     break;
-                frames.append(frames.length() > 0 ? ", " : "").append(place(e, 0));
+                frames.append(frames.length() > 0 ? ", " : "").append(JavaFixture.place(e, 0));
                 isReading |= e.getMethodName().equals("read");
             }
         }

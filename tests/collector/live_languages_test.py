@@ -97,7 +97,7 @@ def programs(folder):
 def newer_javas(folder, options):
     """As programs; the folder is their /mnt."""
     root = fetch_javas()
-    compiler = ["/usr/lib/jvm/java-21-openjdk-amd64/bin/javac", "-d", "/mnt", "/mnt/VirtualFixture.java"]
+    compiler = ["/usr/lib/jvm/java-21-openjdk-amd64/bin/javac", "-cp", "/mnt", "-d", "/mnt", "/mnt/VirtualFixture.java"]
     shutil.copy(f"{FOLDER}/VirtualFixture.java", folder)
     subprocess.run(debian_root.command(root, folder, compiler), check=True)
     os.mkfifo(f"{folder}/fifo")
