@@ -106,9 +106,11 @@ static int add_clone_calls(struct source *s, const GElf_Shdr *section)
     enum { RET = 9, BYTES };
     const struct wp_unwind_row row = {.cfa = 8 | WP_CFA_SP, .bp = WP_BP_SAME};
     Elf_Data *code = elf_getdata_rawchunk(s->elf, (int64_t)section->sh_offset, section->sh_size, ELF_T_BYTE);
-    const uint8_t *bytes = code ? code->d_buf : NULL, *at = bytes, *end = bytes + (bytes ? code->d_size : 0);
+    if (!code || !code->d_buf) /* of a section without bytes */
+        return 0;
+    const uint8_t *bytes = code->d_buf, *at = bytes, *end = bytes + code->d_size;
     int rc = 0;
-    while (at && !rc && (at = memmem(at, (size_t)(end - at), call, sizeof(call))) && end - at >= BYTES) {
+    while (!rc && (at = memmem(at, (size_t)(end - at), call, sizeof(call))) && end - at >= BYTES) {
         uint64_t address = section->sh_addr + (uint64_t)(at - bytes);
         if (at[5] == 0x7c && at[7] == 0x74 && at[RET] == 0xc3 && !wp_unwind_rows_has(s->rows, address)) {
             rc = wp_unwind_rows_add(s->rows, address, &row);

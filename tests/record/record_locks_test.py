@@ -120,7 +120,8 @@ class Locks(RecordTest):
         self.record([shutil.which("ruby"), self.write("shop.rb", RUBY)])
         self.assertRegex(self.sentence(" for the GVL"),
                          r"^ruby\S* waits .* for the GVL in `handle` \(shop\.rb:12\), \d+ times; it is held while `[^`]*(render|now)` "
-                         r"\(shop\.rb:[156]\) runs(, in `\w+`)?(, and its holder waits \S+ m?s for a CPU)?\. Interpreter lock \(GVL\), certain: ")
+                         r"\(shop\.rb:[156]\)(, called from `[^`]+` \([^)]+\),)? runs"
+                         r"(, in `\w+`)?(, and its holder waits \S+ m?s for a CPU)?\. Interpreter lock \(GVL\), certain: ")
 
     def test_java(self):
         """Of a monitor, and of one that parks."""
