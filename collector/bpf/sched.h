@@ -230,6 +230,7 @@ int WORK_PROG(wp_switch, bool preempt, struct task_struct *prev, struct task_str
     struct cpu_context *context = cpu_context();
     if (!context)
         return 0;
+    begin_window(context);
     __u32 unheard = unheard_of(&context->marks[LEVEL_TASK]);
     if (unheard)
         keep_unheard(unheard, context->marks[LEVEL_TASK].time_ns, !preempt && state_of(prev_state) != STATE_RUNNING);
@@ -320,6 +321,7 @@ int WORK_PROG(wp_waking, struct task_struct *woken)
     struct cpu_context *context = cpu_context();
     if (!context || is_between_windows() || !is_here(woken))
         return 0;
+    begin_window(context);
     struct task_struct *waker = current_task();
     struct wp_record r;
     fill_head(&r, KIND_WAKING, waker);
