@@ -142,6 +142,8 @@ static __always_inline bool is_switch_here(
     return true;
 }
 
+#define ELSEWHERE_RUN 32u /* as many sleeps are worth a walk */
+
 /* A thread falls asleep: what its stack is found by. */
 struct asleep {
     void *ctx; /* of the switch */
@@ -161,11 +163,15 @@ static __always_inline void send_asleep(const struct asleep *a, struct pt_regs *
     __u64 key = 0;
     if (is_elsewhere) {
         key = recall(a->frame, 0);
+        if (unlikely(++thread->elsewhere_run == ELSEWHERE_RUN))
+            cache->key = 0; /* where it sleeps now is remembered in its place */
     } else if (cache && regs && is_as_remembered(a->frame, cache, a->task, regs)) {
         key = cache->key;
         r->interp = cache->interp;
         r->native = cache->native;
     }
+    if (thread && !is_elsewhere)
+        thread->elsewhere_run = 0;
     if (key && (key = key_now(key, r, &thread->chains))) {
         r->head.stack_key = key;
         send_quick(&r->head);
