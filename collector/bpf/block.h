@@ -94,8 +94,10 @@ SEC("tp_btf/block_rq_complete")
 int WORK_PROG(wp_block_complete, struct request *rq, unsigned char status, unsigned int bytes)
 {
     struct cpu_context *context = cpu_context();
-    if (context)
+    if (context) {
+        begin_window(context);
         set_mark(context, level_now(context), CAUSE_BLOCK, request_key(rq), device_of(rq));
+    }
     if (bytes < rq->__data_len)
         return 0;
     __u32 server = server_of(request_key(rq));

@@ -90,11 +90,12 @@ struct cpu_context {
     __u64 ready[LEVELS];      /* the socket of the mark, when that is a message */
     __u32 message_packet;     /* the number of the packet by which a soft interrupt has the mark of a message */
     __u32 elsewhere;          /* another host's thread has had the CPU since its last switch that was told */
+    __u32 window, reserved;   /* of what is said here: see begin_window */
     struct mark marks[LEVELS];
     __u32 ended[VECTOR_PLACES]; /* of each vector, how many soft interrupts had begun as the last one ended */
     struct seized seized;
     struct packet packets[LEVELS];
-    __u32 running_tid, reserved;        /* the task that this CPU was last seen going to ... */
+    __u32 running_tid, unused;          /* the task that this CPU was last seen going to ... */
     __u64 switched_ns, clock_offset_ns; /* ... and when; our clock - the scheduler's */
     struct issued issued;
 };
@@ -183,6 +184,39 @@ static __always_inline void clear_mark(struct cpu_context *context, __u32 level)
 static __always_inline __u32 vector_count(const struct cpu_context *context, __u32 vector)
 {
     return (__u32)word_at(context->count_at + wp_vectors_offset + 4 * vector);
+}
+
+/*
+ * Between windows most programs are not called (collector/live/program_links.h): what is said of this CPU may be over.
+ * Functions of timers are counted all the same, and interrupts have their beginnings.
+ */
+static __noinline int forget_context(struct cpu_context *context)
+{
+    struct seized *s = &context->seized;
+#pragma unroll
+    for (__u32 level = LEVEL_TASK; level < LEVEL_HARD; level++) {
+        context->marks[level].cause = CAUSE_UNKNOWN;
+        context->packets[level].key = 0;
+    }
+    __builtin_memset(s->ns, 0, sizeof(s->ns));
+    s->began_ns[0] = s->ended_ns = s->steal_ns = 0;
+    s->is_any = s->is_device = s->followers = 0;
+    if (wp_vectors_offset && context->count_at) {
+#pragma unroll
+        for (__u32 i = 0; i < VECTORS; i++)
+            context->ended[i] = vector_count(context, i);
+    }
+    return 0;
+}
+
+/* In all programs that set marks or read them, and stay away between windows. */
+static __always_inline void begin_window(struct cpu_context *context)
+{
+    __u32 window = wp_window_number;
+    if (likely(context->window == window))
+        return;
+    context->window = window;
+    forget_context(context);
 }
 
 /* Of the soft interrupt that is being handled, where none has a program at its beginning: it is the one that has begun

@@ -99,6 +99,7 @@ static __always_inline bool is_new_datagram(const struct sk_buff *skb)
     struct cpu_context *context = cpu_context();
     if (!context || is_between_windows())
         return false;
+    begin_window(context);
     __u32 level = level_now(context);
     context->packets[level].key = 0;
     if (context->marks[level].cause == CAUSE_MESSAGE)

@@ -44,6 +44,7 @@ static __always_inline int local_ready(struct sock *sk)
     __u32 connection = connection_of(context, sk);
     if (!connection)
         return 0;
+    begin_window(context);
     clear_mark(context, LEVEL_TASK);
     set_mark(context, LEVEL_TASK, CAUSE_TASK, 0, connection);
     return 0;
@@ -74,6 +75,7 @@ static __always_inline int local_read(struct sock *sk, int result, int flags)
     struct thread *thread = connection ? bpf_task_storage_get(&threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE) : 0;
     if (!thread || thread->connection == connection)
         return 0;
+    begin_window(context);
     thread->connection = connection;
     __u64 now_ns = bpf_ktime_get_ns();
     __u32 unheard = unheard_of(&context->marks[LEVEL_TASK]);

@@ -142,6 +142,8 @@ static __always_inline bool is_switch_here(
     return true;
 }
 
+#define ELSEWHERE_RUN 32u /* as many sleeps are worth a walk */
+
 /* A thread falls asleep: what its stack is found by. */
 struct asleep {
     void *ctx; /* of the switch */
@@ -161,11 +163,15 @@ static __always_inline void send_asleep(const struct asleep *a, struct pt_regs *
     __u64 key = 0;
     if (is_elsewhere) {
         key = recall(a->frame, 0);
+        if (unlikely(++thread->elsewhere_run == ELSEWHERE_RUN))
+            cache->key = 0; /* where it sleeps now is remembered in its place */
     } else if (cache && regs && is_as_remembered(a->frame, cache, a->task, regs)) {
         key = cache->key;
         r->interp = cache->interp;
         r->native = cache->native;
     }
+    if (thread && !is_elsewhere)
+        thread->elsewhere_run = 0;
     if (key && (key = key_now(key, r, &thread->chains))) {
         r->head.stack_key = key;
         send_quick(&r->head);
@@ -230,6 +236,7 @@ int WORK_PROG(wp_switch, bool preempt, struct task_struct *prev, struct task_str
     struct cpu_context *context = cpu_context();
     if (!context)
         return 0;
+    begin_window(context);
     __u32 unheard = unheard_of(&context->marks[LEVEL_TASK]);
     if (unheard)
         keep_unheard(unheard, context->marks[LEVEL_TASK].time_ns, !preempt && state_of(prev_state) != STATE_RUNNING);
@@ -320,6 +327,7 @@ int WORK_PROG(wp_waking, struct task_struct *woken)
     struct cpu_context *context = cpu_context();
     if (!context || is_between_windows() || !is_here(woken))
         return 0;
+    begin_window(context);
     struct task_struct *waker = current_task();
     struct wp_record r;
     fill_head(&r, KIND_WAKING, waker);

@@ -243,6 +243,7 @@ int WORK_PROG(wp_softirq_exit, unsigned int vector)
     struct cpu_context *context = cpu_context();
     if (!context)
         return 0;
+    begin_window(context);
     context->in_softirq = 0;
     context->seized.is_device = 0;
     if (wp_vectors_offset)

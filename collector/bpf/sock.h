@@ -394,6 +394,7 @@ int WORK_PROG(wp_read_any, struct sock *sk, int result, int flags)
 
 static __always_inline void mark_message(struct cpu_context *context, struct sock *sk, __u64 key, __u64 position)
 {
+    begin_window(context);
     __u32 level = level_now(context);
     set_mark(context, level, CAUSE_MESSAGE, position, key);
     if (wp_packets_offset && level == LEVEL_SOFT)

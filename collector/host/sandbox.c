@@ -372,6 +372,8 @@ static const struct {
     {SCMP_SYS(bpf), 0, BPF_LINK_DETACH},
     {SCMP_SYS(bpf), 0, BPF_OBJ_GET_INFO_BY_FD},
     {SCMP_SYS(bpf), 0, BPF_ITER_CREATE}, /* a window begins: what threads there are */
+    {SCMP_SYS(bpf), 0, BPF_LINK_CREATE}, /* programs that it has are attached again */
+    {SCMP_SYS(bpf), 0, BPF_RAW_TRACEPOINT_OPEN},
     {SCMP_SYS(ioctl), 1, PERF_EVENT_IOC_DISABLE},
     {SCMP_SYS(ioctl), 1, PERF_EVENT_IOC_ENABLE},
     {SCMP_SYS(ioctl), 1, FIONREAD},

@@ -5,6 +5,7 @@
 #include "collector/live/core_types.h"
 #include "collector/live/parallel_load.h"
 #include "collector/live/probe.h"
+#include "collector/live/program_links.h"
 #include "collector/live/records.h"
 #include "collector/unwind/unwinder.h"
 
@@ -23,7 +24,6 @@
 #define KERNEL_LOG                                                                                                     \
     (UINT32_MAX >> 8) /* the most that old kernels allow; one that does not suffice is an error to them */
 #define KERNEL_LOG_END 1500u
-#define LINKS 64u
 #define LICENSE "Dual BSD/GPL" /* of the programs */
 #define BUFFER_SLOTS_LEAST 512u
 #define BUFFER_SLOTS_MOST 16384u /* 1 MiB a CPU, which its cache holds; what does not fit goes through the ring */
@@ -35,8 +35,7 @@ struct wp_programs {
     const struct wp_logger *logger;
     struct wp_parallel_load largest; /* programs that are most of what is to be verified */
     struct wp_core_types types;      /* that libbpf relocates by */
-    struct bpf_link *links[LINKS];
-    unsigned link_count;
+    struct wp_program_links links;
     struct bpf_link **sample_links; /* one a CPU */
     bool *are_sampled;              /* by CPU, as of the last look */
     struct bpf_link *tasks;         /* of the snapshot: kept, for once capabilities are gone it could not be made */
@@ -45,17 +44,6 @@ struct wp_programs {
     char *kernel_log;
     struct wp_probe *probe; /* what was chosen */
 };
-
-/* The tracepoint or function that a program is attached to; NULL for those that are not attached so. */
-static const char *hook_of(const struct bpf_program *program)
-{
-    static const char *const kinds[] = {"tp_btf/", "raw_tp/", "fentry/", "fexit/"};
-    const char *section = bpf_program__section_name(program);
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-        if (!strncmp(section, kinds[i], strlen(kinds[i])))
-            return section + strlen(kinds[i]);
-    return NULL;
-}
 
 static void log_choice(const struct wp_programs *p, const struct wp_probe_fact *fact)
 {
@@ -196,24 +184,22 @@ static void set_options(struct wp_programs *p, const struct wp_source_bpf_option
     size_memory(p);
 }
 
-static int attach_one(struct wp_programs *p, struct bpf_program *program, struct wp_error *err)
+/*
+ * Whether a program between windows does nothing but to find out that it is between windows (cause.h,
+ * begin_window). Where programs are called as soft interrupts begin, one has to be called as they end.
+ */
+static bool is_idle(const struct wp_programs *p, const struct bpf_program *program)
 {
-    bool is_raw = bpf_program__type(program) == BPF_PROG_TYPE_RAW_TRACEPOINT;
-    if (p->link_count == LINKS)
-        return wp_error_set(err, -E2BIG, "too many programs");
-    struct bpf_link *link = is_raw ? bpf_program__attach_raw_tracepoint(program, hook_of(program))
-                                   : bpf_program__attach_trace(program); /* parallel_load.h: not bpf_program__attach */
-    if (link) {
-        p->links[p->link_count++] = link;
-    } else if (bpf_program__type(program) == BPF_PROG_TYPE_TRACING &&
-        bpf_program__expected_attach_type(program) != BPF_TRACE_RAW_TP) { /* what it would tell has a substitute */
-        wp_log(p->logger, WP_LOG_WARN,
-            "cannot attach to a kernel function, what it reports is not recorded function=%s reason=\"%s\"",
-            hook_of(program), strerror(errno));
-    } else {
-        return wp_error_errno(err, -errno, "cannot attach to the tracepoint %s", hook_of(program));
-    }
-    return 0;
+    static const char *const idle[] = {"sched_switch", "sched_waking", "sk_data_ready", "tcp_sendmsg_locked",
+        "sock_send_length", "sock_recv_length", "tcp_rcv_space_adjust", "tcp_probe", "net_dev_queue",
+        "netif_receive_skb"};
+    const char *section = bpf_program__section_name(program);
+    if (strncmp(section, "tp_btf/", 7))
+        return false;
+    for (size_t i = 0; i < sizeof(idle) / sizeof(idle[0]); i++)
+        if (!strcmp(section + 7, idle[i]))
+            return true;
+    return !strcmp(section + 7, "softirq_exit") && p->object->rodata->wp_vectors_offset;
 }
 
 /* Ends of contexts are attached before their beginnings, switches last: nothing is left open that began unseen. */
@@ -231,10 +217,10 @@ static int attach_hooks(struct wp_programs *p, int first, int last, struct wp_er
     for (int phase = first; phase <= last; phase++)
         bpf_object__for_each_program(program, p->object->obj)
         {
-            const char *hook = hook_of(program);
+            const char *hook = wp_program_hook(program);
             if (!hook || !bpf_program__autoload(program) || phase_of(hook) != phase)
                 continue;
-            int rc = attach_one(p, program, err);
+            int rc = wp_program_links_attach(&p->links, program, is_idle(p, program), err);
             if (rc)
                 return rc;
         }
@@ -268,9 +254,7 @@ void wp_programs_end(struct wp_programs *p)
 static void detach(struct wp_programs *p)
 {
     wp_programs_end(p);
-    for (unsigned i = p->link_count; i; i--)
-        bpf_link__destroy(p->links[i - 1]);
-    p->link_count = 0;
+    wp_program_links_destroy(&p->links);
     for (unsigned cpu = 0; p->sample_links && cpu < p->cpus; cpu++)
         bpf_link__destroy(p->sample_links[cpu]);
     free(p->sample_links);
@@ -307,7 +291,7 @@ int wp_programs_load(struct wp_programs **programs, const struct wp_source_bpf_o
     struct wp_programs *p = calloc(1, sizeof(*p));
     if (!p)
         return wp_error_set(err, -ENOMEM, "out of memory");
-    p->logger = logger;
+    p->logger = p->links.logger = logger;
     p->types.fd = -1;
     p->kernel_log = calloc(1, KERNEL_LOG);
     p->cpus = (unsigned)libbpf_num_possible_cpus();
@@ -415,8 +399,13 @@ int wp_programs_list_memory(struct wp_programs *p, struct wp_error *err)
 void wp_programs_pause(struct wp_programs *p, bool is_paused)
 {
     uint32_t number = p->object->data->wp_window_number;
-    if ((number & 1) != is_paused)
-        set_window(p, number + 1);
+    if ((number & 1) == is_paused)
+        return;
+    if (!is_paused)
+        wp_program_links_pause(&p->links, false);
+    set_window(p, number + 1);
+    if (is_paused)
+        wp_program_links_pause(&p->links, true);
 }
 
 void wp_programs_want_cmdlines(struct wp_programs *p, bool is_wanted)

@@ -4,7 +4,7 @@
 --overhead-limit. Prints JSON: what the collector took of one CPU once it has settled (`own_percent` its threads,
 `programs_percent` its BPF programs); `over_percent`: how far both together are over the limit; `since_start_percent`: from the first switch
 of the storm on, with what was spent until it was judged; the level, the share of the time with events, the switches of the host and the
-runs of the programs a second and what one of them takes in the mean, most of which return at once (docs/overhead.md)."""
+runs of the programs a second and what one of them takes in the mean (docs/overhead.md)."""
 import argparse, json, os, platform, re, signal, subprocess, tempfile, time, urllib.request
 
 SETTLE_S = 40

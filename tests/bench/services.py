@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""services.py BIN_DIR [BIN_DIR ...] [--runs N] [--seconds N] [--only NAME,...] [--half] [--programs]: what a service pays for being traced, as JSON.
+"""services.py BIN_DIR [BIN_DIR ...] [--runs N] [--seconds N] [--settle N] [--only NAME,...] [--half] [--programs]: what a service pays for being traced, as JSON.
 
 At full load (P2a, P2d): nginx with a file of 612 bytes, asked by wrk, and redis, asked for GET by redis-benchmark, each over 8 connections.
 More of them (P2c), each named by --only or all by --only all: redis-set; pgbench-select and pgbench-tpcb (PostgreSQL, scale 10, over TCP);
@@ -11,6 +11,7 @@ memcached, asked for one key; wsgi, a Python application under gunicorn with a w
 untraced one and is compared with that one: `cpu_percent` is what a request costs more, `lost_percent` how many fewer requests there are,
 `p99_times` by how much p99 grows. A collector has seen a second of the same before. Of several builds by turns; a
 build may be followed by options of the collector in the same argument: "BIN --frequency 0".
+--settle    so many seconds of the same instead of one, under the overhead limit: "BIN --overhead-limit 1" --settle 45 --seconds 16
 --real-time server, client and collector have real-time priority while a run lasts: on a machine with other work. The kernel leaves that 5 %
 --half      (P2b) nginx at half of its maximum: requests a second, p50 and p99 in microseconds
 --programs  which BPF programs run for a request, and how long, by the kernel's statistics (kernel.bpf_stats_enabled): a run of its own
@@ -291,7 +292,7 @@ class Bench:
         plain = run(self.options.seconds)
 
         def steady(collector):
-            service.run(1)
+            service.run(self.options.settle)
             COLLECTOR.Collector.settled(collector.pid)
             if self.options.real_time:
                 MEASURE.run("chrt", "-a", "-f", "-p", "20", str(collector.pid))
@@ -362,6 +363,7 @@ def main():
     parser.add_argument("bin", nargs="+")
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--seconds", type=int, default=5)
+    parser.add_argument("--settle", type=int, default=1)
     parser.add_argument("--operations", type=int, default=100000, help=argparse.SUPPRESS)
     parser.add_argument("--only", default="nginx,redis")
     parser.add_argument("--real-time", action="store_true")

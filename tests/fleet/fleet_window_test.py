@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A fleet that records in windows of wall time, on the real kernel: fleet_window_test.py BIN TIER. What is said of the windows,
 scaled by the coverage, is held against what all of the time was; the window is changed while it runs, by each end."""
-import os, signal, sys, tempfile, time, unittest
+import glob, os, signal, sys, tempfile, time, unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from fleet_net import Fleet, stop
@@ -59,6 +59,26 @@ class WindowTest(unittest.TestCase):
         self.assertLess(report["categories"]["remote_not_traced"], 0.03 * report["total_ns"], outline(report))
         cut = [row for row in report["unexplained"] if row["reason"] == "the recording paused before it ended"]
         self.assertGreater(len(cut), 0, "the window ends in the midst of a wait")
+
+    def links(self, pid):
+        """How many programs the process has attached."""
+        count = 0
+        for path in glob.glob(f"/proc/{pid}/fdinfo/*"):
+            try:
+                with open(path) as file:
+                    count += "link_type:\traw_tracepoint" in file.read()
+            except OSError: # it was closed meanwhile
+                continue
+        return count
+
+    def test_programs_are_attached_in_windows_alone(self):
+        collector = self.service("h1").collect("h1", "--window", "1s every 2s")
+        seen = set()
+        for _ in range(120):
+            seen.add(self.links(collector.pid))
+            time.sleep(0.05)
+        self.assertGreater(max(seen), min(seen - {0}) + 4, seen) # switches, wakings, sends, reads, arrivals
+        self.assertEqual(set(stop([collector])), {0})
 
     def changed(self, log, window):
         """Waits until the collector says that this is its window now."""
