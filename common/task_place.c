@@ -37,16 +37,23 @@ static bool is_wrapper(const char *function)
     return *function == '<' && *at && begins(at + 1, " as "); /* "<F as ...>": any type */
 }
 
+/* What rustc made of an async function before 1.67: which one, only lines of source say. */
+static bool is_nameless(const char *function)
+{
+    return begins(function, "<core::future::from_generator::GenFuture<");
+}
+
 bool wp_task_place_add(struct wp_task_place *place, const char *function, const char *object)
 {
     if (is_poll(function)) {
-        place->is_polled = true;
+        *place = (struct wp_task_place){.is_polled = true};
         return false;
     }
+    place->is_nameless = place->is_nameless || is_nameless(function);
     if (!place->is_polled || is_wrapper(function) || wp_code_rank(function, object) < 3)
         return false;
     place->is_polled = false;
-    return true;
+    return !place->is_nameless || strstr(function, "::{{closure}}") || strstr(function, "::{closure#");
 }
 
 /* Where "::{{closure}}", "::{closure#0}" and "::<T>" at the end of a name begin, all of them. */

@@ -12,7 +12,8 @@
 
 /* What the functions of a stack say so far; zeroed before the outermost one. */
 struct wp_task_place {
-    bool is_polled; /* a task, of which no function was seen yet */
+    bool is_polled;   /* a task, of which no function was seen yet */
+    bool is_nameless; /* and its first one may have been one whose name says nothing */
 };
 
 /* One more function with its object file, the outermost comes first. True: it is the first one of a task's own. For any

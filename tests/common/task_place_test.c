@@ -67,6 +67,17 @@ static void is_none(void **state)
         "");
 }
 
+/* The first function of an older compiler's, which is inlined where there are lines of source. */
+static void is_of_no_name(void **state)
+{
+    (void)state;
+    static const char made[] = "<core::future::from_generator::GenFuture<T> as core::future::future::Future>::poll";
+    assert_string_equal(
+        first_of((const char *[]){POLL, made, "shop::price_order", "shop::add::{{closure}}", NULL}), "");
+    assert_string_equal(first_of((const char *[]){POLL, made, "shop::serve::{{closure}}", "shop::price_order", NULL}),
+        "shop::serve::{{closure}}");
+}
+
 static void expect_name(const char *function, const char *expected)
 {
     char name[100];
@@ -98,6 +109,7 @@ int main(void)
         cmocka_unit_test(begins_at_the_programs_first_function),
         cmocka_unit_test(may_stand_in_another),
         cmocka_unit_test(is_none),
+        cmocka_unit_test(is_of_no_name),
         cmocka_unit_test(is_called_without_marks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -82,7 +82,13 @@ def judge(truth, rows, task, bound):
     percent = 100 * wrong / unread
     print(f"  unread {unread / 1e6:.2f} ms of {len(truth['sent'])} requests, misattributed {percent:.2f} %, of the functions in "
           f"their task {100 * tasks:.2f} %, parts are {parts[False] - parts[True]:+} ns of the whole", flush=True)
-    return bound is None or (percent <= bound and parts[False] == parts[True] and tasks > 0.9)
+    return bound is None or (percent <= bound and parts[False] == parts[True] and (tasks > 0.9 or not task))
+
+
+def task_of(way):
+    """What begins the names of functions in tasks; "": older compilers have no name for the first one."""
+    version = subprocess.run(["rustc", "--version"], check=True, capture_output=True, text=True).stdout.split()[1] if way == "tokio-plain" else ""
+    return "" if version and int(version.split(".")[1]) < 67 else TASKS[way]
 
 
 def main():
@@ -96,7 +102,7 @@ def main():
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
         truth = record(folder, arguments)
-        return 0 if judge(truth, told(folder, "truth", "main" if arguments.way == "asyncio" else "main.threads"), TASKS[arguments.way], arguments.bound) else 1
+        return 0 if judge(truth, told(folder, "truth", "main" if arguments.way == "asyncio" else "main.threads"), task_of(arguments.way), arguments.bound) else 1
 
 
 if __name__ == "__main__":
