@@ -79,6 +79,14 @@ static bool is_idle_tokio(const char *function)
     return is_one_of(function, names, sizeof(names) / sizeof(*names));
 }
 
+/* block_on, but on the driver. */
+static bool is_joining_tokio(const char *function)
+{
+    static const char *const names[] = {
+        "tokio::runtime::park::CachedParkThread::", "<tokio::runtime::park::CachedParkThread>::"};
+    return is_one_of(function, names, sizeof(names) / sizeof(*names));
+}
+
 /* A loop that sleeps there itself: what else it calls is work. */
 static bool is_loop(const char *inner, const char *function)
 {
@@ -114,6 +122,7 @@ bool wp_idle_place_add(struct wp_idle_place *place, const char *function, bool i
 {
     place->is_parked = place->is_parked || is_parking(place->inner, function);
     place->is_busy = place->is_busy || is_tokio_work(function);
+    place->is_joining = place->is_joining || is_joining_tokio(function);
     place->is_own = place->is_own || is_named(function, "runtime.sysmon");
     place->is_idle = place->is_idle || place->is_own || is_wait_for_work(function) || is_loop(place->inner, function) ||
         is_handed_on(place->inner, function) || (place->is_parked && is_idle_goroutine(place->inner, function)) ||
