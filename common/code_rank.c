@@ -54,11 +54,11 @@ static bool is_of_primitive(const char *name)
 static bool is_runtime_function(const char *name)
 {
     static const char *const names[] = {"_start", "__libc_", "_init", "_fini",
-        "std::", "core::", "alloc::", "<std::", "<core::", "<alloc::", "__gnu_cxx::", "__gthread_", "__glibcxx_",
-        "void std::", "__rust_", "rust_begin", "runtime.", "runtime/", "internal/", "sync.", "sync/", "syscall.",
-        "syscall/", "os.", "os/", "io.", "fmt.", "mime/", "compress/", "html/", "text/", "net.", "net/", "bufio.",
-        "time.", "reflect.", "context.", "database/sql", "crypto/", "encoding/", "golang.org/x/",
-        "Builtin:", "Stub:", "Interpreter", "py::<frozen",
+        "std::", "core::", "alloc::", "<std::", "<core::", "<alloc::", "<&std::", "<&core::", "<&alloc::", "<&dyn ",
+        "<dyn ", "__gnu_cxx::", "__gthread_", "__glibcxx_", "void std::", "__rust_", "rust_begin", "runtime.",
+        "runtime/", "internal/", "sync.", "sync/", "syscall.", "syscall/", "os.", "os/", "io.", "fmt.", "mime/",
+        "compress/", "html/", "text/", "net.", "net/", "bufio.", "time.", "reflect.", "context.", "database/sql",
+        "crypto/", "encoding/", "golang.org/x/", "Builtin:", "Stub:", "Interpreter", "py::<frozen",
         "LazyCompile:node:", "Function:node:", "JS:node:", "pthread_", "__pthread_", "java.", "jdk.", "sun.",
         "Java_java_", "Java_jdk_", "Java_sun_", "gvl_acquire",
         /* PostgreSQL's, by which it waits for all that it waits for */
@@ -68,6 +68,22 @@ static bool is_runtime_function(const char *name)
         return strstr(script, "/lib/python3") || strstr(script, "<frozen");
     return BEGINS(name, names) || is_of_primitive(name) || strstr(name, " node:") || strstr(name, "~node:") ||
         strstr(name, "$$Lambda");
+}
+
+/* Crates that lie in the program's file, by names that are no other language's. Of "<&mio::net::TcpStream as ...>" it
+ * is the type's. */
+static bool is_of_crate(const char *name)
+{
+    static const char *const crates[] = {
+        "tokio::", "tokio_util::", "tokio_stream::", "tokio_rustls::", "tokio_native_tls::", "tokio_postgres::",
+        "tokio_tungstenite::", "mio::", "futures_core::", "futures_util::", "futures_channel::", "futures_executor::",
+        "futures_io::", "futures_sink::", "futures_task::", "hyper::", "hyper_util::", "h2::", "tower_service::",
+        "tower_http::", "tower_layer::", "axum::", "axum_core::", "tonic::", "reqwest::", "rustls::", "tracing_core::",
+        "tracing_subscriber::", "tracing_futures::", "parking_lot::", "parking_lot_core::", "lock_api::",
+        "crossbeam_channel::", "crossbeam_deque::", "crossbeam_epoch::", "crossbeam_utils::", "rayon::", "rayon_core::",
+        "hashbrown::", "socket2::", "serde::", "serde_json::", "pin_project_lite::", "async_task::", "sqlx_core::",
+        "sqlx_postgres::", "actix_web::", "actix_http::", "actix_rt::", "actix_server::", "actix_service::"};
+    return BEGINS(name + strspn(name, "<&"), crates);
 }
 
 /* Of code that is made while the program runs names alone say what it is. */
@@ -121,5 +137,5 @@ unsigned wp_code_rank(const char *name, const char *object)
         return wp_code_rank_of_source(object);
     if (is_runtime_function(name) || (!is_script(name) && wp_code_rank_is_runtime(base)))
         return 1;
-    return strstr(base, ".so") ? 2 : 3;
+    return strstr(base, ".so") || is_of_crate(name) ? 2 : 3;
 }

@@ -62,6 +62,31 @@ static bool is_handed_on(const char *inner, const char *function)
         (!strcmp(function, "runtime.exitsyscall0") || !strcmp(function, "runtime.exitsyscallNoP"));
 }
 
+/* Of tokio 1: what a worker that is not at the driver sleeps in, and a thread of the pool for blocking calls. Inside of
+ * both may be tasks, of the first one the driver as well. */
+static bool is_tokio_work(const char *function)
+{
+    static const char *const names[] = {"epoll_wait", "epoll_pwait", "epoll_pwait2", "tokio::runtime::task::",
+        "<tokio::runtime::task::", "<mio::poll::", "mio::poll::", "tokio::runtime::blocking::pool::Task::"};
+    return is_one_of(function, names, sizeof(names) / sizeof(*names));
+}
+
+static bool is_idle_tokio(const char *function)
+{
+    static const char *const names[] = {"tokio::runtime::scheduler::multi_thread::park::",
+        "<tokio::runtime::scheduler::multi_thread::park::", "tokio::runtime::blocking::pool::Inner::run",
+        "<tokio::runtime::blocking::pool::Inner>::run"};
+    return is_one_of(function, names, sizeof(names) / sizeof(*names));
+}
+
+/* block_on, but on the driver. */
+static bool is_joining_tokio(const char *function)
+{
+    static const char *const names[] = {
+        "tokio::runtime::park::CachedParkThread::", "<tokio::runtime::park::CachedParkThread>::"};
+    return is_one_of(function, names, sizeof(names) / sizeof(*names));
+}
+
 /* A loop that sleeps there itself: what else it calls is work. */
 static bool is_loop(const char *inner, const char *function)
 {
@@ -96,10 +121,12 @@ static bool is_language_loop(const char *inner, const char *function)
 bool wp_idle_place_add(struct wp_idle_place *place, const char *function, bool is_source)
 {
     place->is_parked = place->is_parked || is_parking(place->inner, function);
+    place->is_busy = place->is_busy || is_tokio_work(function);
+    place->is_joining = place->is_joining || is_joining_tokio(function);
     place->is_own = place->is_own || is_named(function, "runtime.sysmon");
     place->is_idle = place->is_idle || place->is_own || is_wait_for_work(function) || is_loop(place->inner, function) ||
         is_handed_on(place->inner, function) || (place->is_parked && is_idle_goroutine(place->inner, function)) ||
-        (is_source && is_language_loop(place->source, function));
+        (!place->is_busy && is_idle_tokio(function)) || (is_source && is_language_loop(place->source, function));
     place->inner = function;
     place->source = is_source ? function : place->source;
     return place->is_idle;

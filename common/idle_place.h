@@ -10,6 +10,8 @@ struct wp_idle_place {
     const char *inner;  /* the function before; borrowed until the next one is added; NULL: none */
     const char *source; /* the last one of a language; borrowed until the next one of it is added; NULL: none */
     bool is_parked;     /* a thread of Go's scheduler that has no goroutine to run */
+    bool is_busy;       /* in tokio: it polls a task, or for all tasks */
+    bool is_joining;    /* it waits for what tasks of tokio do, mostly until its process ends */
     bool is_idle;
     bool is_own; /* of a thread that is the runtime's own: pauses are its trade, too */
 };

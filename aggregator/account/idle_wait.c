@@ -5,6 +5,7 @@
 #include "aggregator/explain/explain_loop.h"
 #include "aggregator/explain/explain_origin.h"
 #include "aggregator/net/owed.h"
+#include "aggregator/timeline/holders.h"
 #include "aggregator/timeline/slices.h"
 #include "common/clock.h"
 #include "common/code_rank.h"
@@ -20,7 +21,13 @@
 #define FRAMES 40u           /* the same of an interpreter's */
 #define PLACE_FRAMES 64u     /* and of what is known to wait for work */
 
-enum place { PLACE_UNKNOWN, PLACE_OTHER, PLACE_IDLE, PLACE_OWN /* of a thread that is a runtime's own */ };
+enum place {
+    PLACE_UNKNOWN,
+    PLACE_OTHER,
+    PLACE_JOINING, /* of one that waits for what others of its process do */
+    PLACE_IDLE,
+    PLACE_OWN /* of a thread that is a runtime's own */
+};
 
 void wp_idle_places_init(struct wp_idle_places *places)
 {
@@ -109,7 +116,7 @@ static enum place place_of_stack(const struct wp_dictionary *dictionary, uint32_
         if (!frame.is_kernel && wp_idle_place_add(&place, frame.function, wp_code_rank_of_source(frame.object)))
             return place.is_own ? PLACE_OWN : PLACE_IDLE;
     }
-    return PLACE_OTHER;
+    return place.is_joining ? PLACE_JOINING : PLACE_OTHER;
 }
 
 /* Names of a stack's frames do not change. */
@@ -229,7 +236,7 @@ static bool gives_nothing(const struct wp_idle_wait *wait, const struct wp_woken
     const struct wp_slice *slice = sleep_of(wait->timeline, one);
     return slice &&
         (waits_for_lock(wait->timeline, slice) ||
-            (is_old && (is_from_before(slice) || place_of(wait, slice->stack) != PLACE_OTHER)));
+            (is_old && (is_from_before(slice) || place_of(wait, slice->stack) >= PLACE_IDLE)));
 }
 
 /* Whether the thread gave work to others, as far as its last wakings say. */
@@ -309,11 +316,12 @@ bool wp_idle_wait_is_idle(const struct wp_idle_wait *wait, struct wp_explainer *
     if (slice->flags & WP_SLICE_DELIBERATE)
         return false;
     return is_accepting(slice) || is_for_request(wait) || is_by_timer(wait) || place == PLACE_IDLE ||
-        is_of_runtime(wait) || is_old_pause(wait) || is_for_own(wait, x);
+        (place == PLACE_JOINING && wp_slice_is_interrupted(wait->timeline, slice)) || is_of_runtime(wait) ||
+        is_old_pause(wait) || is_for_own(wait, x);
 }
 
 bool wp_idle_wait_is_known(const struct wp_idle_wait *wait)
 {
-    return (place_of(wait, wait->slice->stack) != PLACE_OTHER || (is_of_runtime(wait) && wait->slice->stack)) &&
+    return (place_of(wait, wait->slice->stack) >= PLACE_IDLE || (is_of_runtime(wait) && wait->slice->stack)) &&
         !is_in_lock(wait->timeline, wait->slice);
 }

@@ -55,10 +55,10 @@ static uint32_t text_id(struct wp_transaction_names *names, const struct wp_buff
     return id == UINT32_MAX ? other : id;
 }
 
-/* A source file, as wp_code_rank_of_source, or one of a language that HotSpot runs. */
+/* A source file, as wp_code_rank_of_source, one of a language that HotSpot runs, or of tokio. */
 static bool is_source(const char *object)
 {
-    static const char *const endings[] = {".java", ".kt", ".scala", ".groovy", ".clj"};
+    static const char *const endings[] = {".java", ".kt", ".scala", ".groovy", ".clj", ".rs"};
     const char *ending = strrchr(object, '.');
     for (size_t i = 0; ending && i < sizeof(endings) / sizeof(*endings); i++)
         if (!strcmp(ending, endings[i]))

@@ -3,6 +3,7 @@
 
 #include "aggregator/timeline/names.h"
 #include "common/array.h"
+#include "common/task_place.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -112,6 +113,25 @@ static uint32_t frame_of(struct wp_explainer *x, uint32_t id, bool is_inlined)
     return frame;
 }
 
+/* The frame that the frames of a task stand on, where a frame has the first function of a task's own; 0: it has none.
+ */
+static uint32_t task_of(struct wp_explainer *x, struct wp_task_place *place, uint32_t id)
+{
+    const struct wp_dictionary *dictionary = x->timeline->dictionary;
+    uint32_t task = 0;
+    for (uint32_t levels = 0; id && levels < 64; id = wp_dictionary_inlined(dictionary, id), levels++) {
+        const struct wp_frame_entry *entry = wp_dictionary_frame(dictionary, id);
+        const struct wp_object_entry *object = entry ? wp_dictionary_object(dictionary, entry->object) : NULL;
+        const char *function = entry && !entry->is_kernel ? wp_dictionary_string(dictionary, entry->function) : "";
+        char name[WP_STRING_BYTES];
+        if (!wp_task_place_add(place, function, object ? wp_dictionary_string(dictionary, object->path) : "") || task)
+            continue;
+        wp_task_place_name(function, name, sizeof(name));
+        task = wp_pathtree_frame(x->tree, WP_STYLE_USER, name, WP_TASK_PLACE_OBJECT);
+    }
+    return task;
+}
+
 uint32_t wp_explain_known_stack(struct wp_explainer *x, uint32_t parent, uint32_t stack)
 {
     struct wp_intkey key = {parent, wp_explain_here(x, stack)};
@@ -127,10 +147,15 @@ uint32_t wp_explain_known_stack(struct wp_explainer *x, uint32_t parent, uint32_
         at = entry->parent;
     }
     node = parent;
-    while (count) /* a place may be in functions that were inlined there, each a frame of its own */
-        for (uint32_t id = path[--count], levels = 0; id && levels < 64;
-             id = wp_dictionary_inlined(dictionary, id), levels++)
+    struct wp_task_place place = {0};
+    while (count) {
+        uint32_t id = path[--count], task = task_of(x, &place, id);
+        if (task)
+            node = wp_pathtree_child(x->tree, node, task);
+        /* a place may be in functions that were inlined there, each a frame of its own */
+        for (uint32_t levels = 0; id && levels < 64; id = wp_dictionary_inlined(dictionary, id), levels++)
             node = wp_pathtree_child(x->tree, node, frame_of(x, id, levels > 0));
+    }
     wp_explain_remember(x, key, node);
     return node;
 }

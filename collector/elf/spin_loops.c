@@ -11,6 +11,16 @@
 #define LOOPS 4096u
 #define PART ((size_t)256 << 10) /* of the code, in memory at once */
 
+/* Between both something is called: who goes back there has spun, and sleeps before it does so again. */
+static bool has_call(const uint8_t *code, size_t start, size_t end)
+{
+    struct wp_x86_insn insn;
+    for (size_t at = start; at < end && wp_x86_insn_read(&insn, code + at, end - at) && insn.size; at += insn.size)
+        if (insn.kind == WP_X86_CALL)
+            return true;
+    return false;
+}
+
 /* The loop that holds the `pause` at `at`; size 0: it is in none. */
 static struct wp_spin_loop loop_around(const uint8_t *code, size_t size, size_t at)
 {
@@ -22,7 +32,7 @@ static struct wp_spin_loop loop_around(const uint8_t *code, size_t size, size_t 
         bool is_branch = insn.kind == WP_X86_BRANCH && insn.is_direct, is_jump = insn.kind == WP_X86_JUMP;
         int64_t target = (int64_t)next + insn.value;
         bool is_back = (is_branch || (is_jump && insn.is_direct)) && target >= 0 && target <= (int64_t)at;
-        if (is_back && next - (size_t)target <= WP_SPIN_LOOP_BYTES)
+        if (is_back && next - (size_t)target <= WP_SPIN_LOOP_BYTES && !has_call(code, (size_t)target, at))
             return (struct wp_spin_loop){(uint64_t)target, next};
         if (is_jump || insn.kind == WP_X86_CALL || insn.kind == WP_X86_RETURN || insn.kind == WP_X86_STOP)
             break;

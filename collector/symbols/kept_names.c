@@ -13,9 +13,9 @@
 #define PLACE_BYTES ((size_t)4 << 20)
 
 static const struct wp_kept_kind table_kind = {
-    .suffix = ".names", .magic = "WPNAM01", .most_bytes = (uint64_t)128 << 20, .most_files = 4096};
+    .suffix = ".names", .magic = "WPNAM02", .most_bytes = (uint64_t)128 << 20, .most_files = 4096};
 static const struct wp_kept_kind place_kind = {
-    .suffix = ".places", .magic = "WPPLA01", .most_bytes = (uint64_t)64 << 20, .most_files = 4096};
+    .suffix = ".places", .magic = "WPPLA02", .most_bytes = (uint64_t)64 << 20, .most_files = 4096};
 
 struct wp_kept_names {
     const char *folder; /* borrowed */

@@ -84,6 +84,23 @@ static void is_handed_on_by_go(void **state)
     assert_false(is_idle((const char *[]){"runtime.stoplockedm", "runtime.exitsyscall0", "main.save", NULL}));
 }
 
+/* What is inlined is missing where there are no lines of source. */
+static void is_parked_by_tokio(void **state)
+{
+    (void)state;
+    static const char park[] = "tokio::runtime::scheduler::multi_thread::park::Parker::park",
+                      pool[] = "tokio::runtime::blocking::pool::Inner::run";
+    assert_true(is_idle((const char *[]){"futex", park, "tokio::runtime::scheduler::multi_thread::worker::Context::run",
+        "tokio::runtime::task::harness::Harness<T,S>::poll", pool, NULL}));
+    assert_true(is_idle((const char *[]){"syscall", "std::sys_common::condvar::Condvar::wait_timeout", pool, NULL}));
+    assert_false(is_idle((const char *[]){"epoll_wait", park, pool, NULL})); /* for all tasks */
+    assert_false(is_idle((const char *[]){"epoll_wait", "mio::poll::Poll::poll", park, NULL}));
+    assert_false(is_idle((const char *[]){
+        "futex", "shop::serve::{{closure}}", "tokio::runtime::task::harness::Harness<T,S>::poll", pool, NULL}));
+    assert_false(is_idle((const char *[]){
+        "futex", "tokio::runtime::park::CachedParkThread::park", "tokio::runtime::runtime::Runtime::block_on", NULL}));
+}
+
 static void is_a_runtimes_own(void **state)
 {
     (void)state;
@@ -108,6 +125,7 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(waits_for_work), cmocka_unit_test(is_the_caller),
         cmocka_unit_test(is_the_innermost_of_its_language), cmocka_unit_test(is_asked_by_the_clock),
         cmocka_unit_test(is_left_by_a_goroutine), cmocka_unit_test(is_handed_on_by_go),
-        cmocka_unit_test(is_a_runtimes_own), cmocka_unit_test(names_of_threads)};
+        cmocka_unit_test(is_parked_by_tokio), cmocka_unit_test(is_parked_by_tokio), cmocka_unit_test(is_a_runtimes_own),
+        cmocka_unit_test(names_of_threads)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

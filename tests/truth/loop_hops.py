@@ -9,7 +9,6 @@ import argparse
 import asyncio
 import json
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -21,6 +20,7 @@ from importlib.machinery import SourceFileLoader
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 EXECUTOR = SourceFileLoader("executor_hops", os.path.join(HERE, "executor_hops.py")).load_module()
+TOKIO = SourceFileLoader("tokio_program", os.path.join(HERE, "tokio_program.py")).load_module()
 
 
 def write(path, number):
@@ -87,15 +87,9 @@ async def shop(address, stock_address, connections, truth):
         await server.serve_forever()
 
 
-CRATES = "/usr/share/cargo/registry"  # librust-tokio-dev
-
-
 def command_of(way, folder):
     if way == "tokio":
-        subprocess.run(["cargo", "build", "--quiet", "--offline", "--release", "--target-dir", os.path.join(folder, "target"),
-                        "--config", 'source.crates-io.replace-with="debian"', "--config", f'source.debian.directory="{CRATES}"'],
-                       check=True, cwd=shutil.copytree(os.path.join(HERE, "programs", "tokio"), os.path.join(folder, "tokio")))
-        return [os.path.join(folder, "target", "release", "shop")]
+        return [TOKIO.build("shop", folder)]
     if way == "go":
         program = os.path.join(folder, "shop")
         subprocess.run(["go", "build", "-o", program, os.path.join(HERE, "programs", "hops.go")], check=True, env=dict(os.environ, GO111MODULE="off"))

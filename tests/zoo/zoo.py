@@ -116,6 +116,9 @@ ZOO = {
     "n_plus_one_http.js": (["tcp 127.0.0.1:7397"], {"n_plus_one"}),
     "ParkPoll.java": (["awaitJob"], {"polling"}),
     "lock_lookup.rs": (["look_up"], {"lock_held_across_io"}),
+    "lock_tokio.rs": (["append_entry", "a lock"], {"lock_held_across_io"}),
+    "starve_tokio.rs": (["in `starve_tokio::ask`", "which is busy with", "resize_image"], set()),
+    "n_plus_one_tokio.rs": (["in `n_plus_one_tokio::buy`", "stock", "look_up"], {"n_plus_one"}),
     "retry_asyncio.py": (["tcp 127.0.0.1:7471"], {"retry_after_timeout"}),
     "bounded_queue.py": (["store_item"], {"polling"}),
     "own_child.pl": (["reap_child", "another perl", "build_index"], set()),
@@ -136,6 +139,18 @@ def program(name):
     return os.path.join(os.environ["WAKEPATH_BIN"], name)
 
 
+def crate_of(stem, source, folder):
+    """A program that uses Debian's tokio."""
+    os.makedirs(os.path.join(folder, "crate", "src"))
+    shutil.copy(source, os.path.join(folder, "crate", "src", "main.rs"))
+    with open(os.path.join(folder, "crate", "Cargo.toml"), "w", encoding="utf-8") as file:
+        file.write(f'[package]\nname = "{stem}"\nversion = "0.1.0"\nedition = "2021"\n[profile.release]\ndebug = 1\n[dependencies]\n'
+                   'tokio = {version = "1", features = ["io-util", "macros", "net", "rt-multi-thread", "sync", "time"]}\n')
+    subprocess.run(["cargo", "build", "--quiet", "--offline", "--release", "--config", 'source.crates-io.replace-with="debian"',
+                    "--config", 'source.debian.directory="/usr/share/cargo/registry"'], check=True, cwd=os.path.join(folder, "crate"))
+    return os.path.join(folder, "crate", "target", "release", stem)
+
+
 def command_of(name, folder):
     source = os.path.join(HERE, name)
     stem, kind = os.path.splitext(name)
@@ -150,6 +165,8 @@ def command_of(name, folder):
     if kind == ".go":
         subprocess.run(["go", "build", "-o", os.path.join(folder, stem), source], check=True, env=dict(os.environ, GO111MODULE="off"))
         return [os.path.join(folder, stem)]
+    if stem.endswith("_tokio"):
+        return [crate_of(stem, source, folder)]
     if kind == ".rs":
         subprocess.run(["rustc", "-g", "-O", "-o", os.path.join(folder, stem), source], check=True, stderr=subprocess.DEVNULL)
         return [os.path.join(folder, stem)]

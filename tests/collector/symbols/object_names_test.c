@@ -193,6 +193,9 @@ static void loops_around_pause(void **state)
     memset(far, 0x90, sizeof(far));
     memcpy(far + 150, "\xf3\x90\xeb\x80", 4);
     spins(far, sizeof(far), 0, 0); /* a loop of 126 bytes */
+    /* as a mutex of Rust: cmp; call futex_wait; mov; pause; mov; cmp; jne to the first cmp; test; jne to pause; jmp */
+    SPINS("\x83\xf8\x02\xe8\0\0\0\0\xb9\x9d\xff\xff\xff\xf3\x90\x8b\x03\x83\xf8\x01\x75\xea\x85\xc9\x75\xf3\xeb\xe4",
+        13, 26);
 #undef SPINS
 }
 

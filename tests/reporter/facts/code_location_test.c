@@ -109,8 +109,28 @@ static void the_interpreters_own_files(void **state)
         assert_false(wp_code_rank_is_runtime(others[i]));
 }
 
+/* Crates lie in the program's own file. */
+static void crates_of_rust(void **state)
+{
+    static const char *const own[] = {"shop::serve::{{closure}}", "<shop::Server as tower_service::Service<R>>::call",
+        "tokio_shop::sell", "mio", "hyperion::scan"};
+    static const char *const crates[] = {"tokio::runtime::runtime::Runtime::block_on", "mio::poll::Poll::poll",
+        "<&mio::net::tcp::stream::TcpStream as std::io::Write>::write", "futures_util::future::join_all::{{closure}}",
+        "<hyper::proto::h1::conn::Conn>::poll_read"};
+    static const char *const languages[] = {"core::ptr::drop_in_place", "<std::time::Instant>::now",
+        "<&std::net::tcp::TcpStream as std::io::Read>::read", "<&dyn core::ops::function::Fn<()>>::call"};
+    (void)state;
+    for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
+        assert_int_equal(wp_code_rank(own[i], "/usr/bin/shop"), 3);
+    for (size_t i = 0; i < sizeof(crates) / sizeof(*crates); i++)
+        assert_int_equal(wp_code_rank(crates[i], "/usr/bin/shop"), 2);
+    for (size_t i = 0; i < sizeof(languages) / sizeof(*languages); i++)
+        assert_int_equal(wp_code_rank(languages[i], "/usr/bin/shop"), 1);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(the_interpreters_own_files), cmocka_unit_test(lines_of_waits)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(crates_of_rust), cmocka_unit_test(the_interpreters_own_files),
+        cmocka_unit_test(lines_of_waits)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
