@@ -3,6 +3,7 @@
 #include "reporter/compare/change.h"
 
 #include "reporter/compare/compare_build.h"
+#include "reporter/compare/compare_pace.h"
 #include "reporter/compare/contention.h"
 
 #include <errno.h>
@@ -85,6 +86,7 @@ void wp_change_fill(
         if (!operand->buckets)
             continue;
         change->rate[i] = wp_rate_of(parts, build->activity[i], operand->buckets, operand->units);
+        change->is_paced |= wp_compare_pace_take(build, change, i, parts, &change->rate[i]);
         if (sums->request[i])
             take_request(&change->rate[i], sums, i, row);
         change->between[i] = wp_intervals_rate(&build->intervals[i], &change->rate[i], parts, build->activity[i],
@@ -286,9 +288,11 @@ static struct wp_welch calm_test(const struct wp_compare *compare, const struct 
     const struct wp_operand *operands = compare->operand;
     struct wp_measured_rate rates[2] = {change->rate[WP_BEFORE], change->rate[WP_AFTER]};
     double before = rates[WP_BEFORE].value, ratio = rates[WP_AFTER].value / fmax(before, 1e-9);
+    double moves = change->is_paced ? OF_CONTENTION : 1; /* who runs, waits for no CPU */
     if (before > 0 && ratio > 0)
-        rates[WP_AFTER].value =
-            before * exp(wp_contention_rest(log(ratio), operands[WP_BEFORE].contention, operands[WP_AFTER].contention));
+        rates[WP_AFTER].value = before *
+            exp(wp_contention_rest(
+                log(ratio), moves * operands[WP_BEFORE].contention, moves * operands[WP_AFTER].contention));
     for (int i = 0; i < 2; i++) {
         double share = operands[i].contention * OF_CONTENTION / sqrt(fmax(1, operands[i].intervals));
         rates[i] = wp_rate_with_known(rates[i], rates[i].value * share);

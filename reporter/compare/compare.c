@@ -8,6 +8,7 @@
 #include "reporter/compare/compare_in_hand.h"
 #include "reporter/compare/compare_location.h"
 #include "reporter/compare/compare_method.h"
+#include "reporter/compare/compare_pace.h"
 #include "reporter/compare/compare_requests.h"
 #include "reporter/compare/compare_whole.h"
 #include "reporter/compare/compare_work.h"
@@ -535,6 +536,8 @@ static int work(struct wp_compare_build *build)
         describe_operand(build, operand, &own);
     if (!rc)
         rc = choose_unit(build);
+    if (!rc)
+        rc = wp_compare_pace_find(build);
     compare->is_unsettled = wp_compare_is_unsettled(build);
     if (!rc)
         label_operands(compare);
@@ -566,6 +569,7 @@ int wp_compare_build(struct wp_compare *compare, const struct wp_facts *before, 
     free(build.work[WP_BEFORE]);
     free(build.work[WP_AFTER]);
     wp_compare_requests_fini(&build);
+    wp_compare_pace_fini(&build);
     if (rc || compare->pool.failed) {
         wp_compare_fini(compare);
         return wp_error_set(

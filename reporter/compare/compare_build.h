@@ -5,6 +5,7 @@
 #include "common/intmap.h"
 #include "reporter/compare/compare_rows.h"
 #include "reporter/compare/intervals.h"
+#include "reporter/compare/median.h"
 #include "storage/value/latency.h"
 
 /* What requests consist of, by hop and category. */
@@ -16,6 +17,15 @@ struct wp_compare_requests {
     double others[2]; /* the share of others in what the service waits for a CPU */
 };
 
+/* CPU time of hops in the course of a recording, by the request (compare_pace.h). */
+struct wp_compare_pace {
+    struct wp_intmap keys;      /* hop and category -> row */
+    double *part[2];            /* row * buckets + place, ns; owned, as the next */
+    double *whole[2];           /* by row */
+    double *of_bucket[2];       /* room for the pace of one row */
+    struct wp_weighted *ratios; /* room for a ratio a row; NULL: requests are not the unit */
+};
+
 struct wp_compare_build {
     struct wp_compare *compare;
     const struct wp_facts *facts[2];
@@ -25,7 +35,8 @@ struct wp_compare_build {
     double work_spread[2];     /* standard error of the logarithm of the work in a second; 0 not known */
     struct wp_operand_intervals intervals[2];
     struct wp_compare_requests requests; /* count 0: they are not the unit */
-    struct wp_intmap keys;               /* rows of the family at work */
+    struct wp_compare_pace pace;
+    struct wp_intmap keys; /* rows of the family at work */
 };
 
 #endif

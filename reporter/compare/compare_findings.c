@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/compare/compare_findings.h"
 
+#include "reporter/compare/compare_location.h"
 #include "reporter/compare/compare_method.h"
 #include "reporter/display/humanize.h"
 #include "reporter/facts/doing.h"
@@ -178,7 +179,8 @@ const char *wp_compare_sentence(struct wp_pool *pool, const struct wp_compare *c
     if (is_gone(change))
         return wp_pool_printf(pool, "%s no longer %s: it was %s in %s (%s).", who, does, before, unit, p);
     return wp_pool_printf(pool, "%s %s%s%s %s: %s in %s instead of %s (%s).", who, does, where,
-        strchr(where, ',') ? "," : "", more_or_less(pool, change, "long"), after, unit, before, p);
+        strchr(where, ',') || strstr(where, WP_COMPARE_CALLS) ? "," : "", more_or_less(pool, change, "long"), after,
+        unit, before, p);
 }
 
 /* Rows with that verdict of the first of the families from..to that has some. */

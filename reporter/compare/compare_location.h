@@ -5,8 +5,11 @@
  * (code_location.h). */
 #include "reporter/compare/compare_build.h"
 
-/* Fills `place` and `caller` of the hops that take longer, where one function has at least half of the difference.
- * -ENOMEM. */
+/* Ends a place that is all that a function calls, too. */
+#define WP_COMPARE_CALLS " and what it calls"
+
+/* Fills `place` and `caller` of the hops that take longer, where one function has at least half of the difference;
+ * `place` else with the innermost one that has it with all that it calls. -ENOMEM. */
 int wp_compare_locations(struct wp_compare_build *build);
 
 #endif

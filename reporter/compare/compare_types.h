@@ -57,6 +57,7 @@ struct wp_change {
     uint32_t permalink; /* a node of the newer flame that the row stands on, 0 none */
     bool is_ignored;    /* not judged: as was asked, or as few recordings cannot tell it */
     bool is_lone;       /* in all recordings of one side, and in none of the other */
+    bool is_paced;      /* CPU time that is held against that of other hops (compare_pace.h) */
     bool is_in_all;     /* in all recordings of both sides, and no small part of one */
     uint64_t ns[2], count[2];
     struct wp_measured_rate rate[2];    /* ns a unit, with the error that was taken */

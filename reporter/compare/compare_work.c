@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/compare/compare_work.h"
 
+#include "reporter/compare/median.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -17,30 +19,6 @@ struct hops {
     double *size;                       /* by recording */
     uint32_t count, recordings, before; /* of them the older side's */
 };
-
-struct ratio {
-    double value, weight;
-};
-
-static int compare_ratios(const void *left, const void *right)
-{
-    const struct ratio *a = left, *b = right;
-    return a->value != b->value ? (a->value < b->value ? -1 : 1) : 0;
-}
-
-static double median_of(struct ratio *ratios, uint32_t count)
-{
-    double whole = 0, half = 0;
-    qsort(ratios, count, sizeof(*ratios), compare_ratios);
-    for (uint32_t i = 0; i < count; i++)
-        whole += ratios[i].weight;
-    for (uint32_t i = 0; i < count; i++) {
-        half += ratios[i].weight;
-        if (half * 2 >= whole)
-            return ratios[i].value;
-    }
-    return 0;
-}
 
 /* The row of each cell: hop and category. */
 static uint32_t row_of(
@@ -93,7 +71,7 @@ static void weigh(struct hops *hops, const struct wp_compare_build *build)
 }
 
 /* Of each recording the median of the logarithms; false: too few hops. */
-static bool find_sizes(struct hops *hops, struct ratio *ratios)
+static bool find_sizes(struct hops *hops, struct wp_weighted *ratios)
 {
     for (uint32_t recording = 0; recording < hops->recordings; recording++) {
         uint32_t count = 0;
@@ -104,11 +82,11 @@ static bool find_sizes(struct hops *hops, struct ratio *ratios)
                 continue;
             for (uint32_t i = 0; i < hops->recordings; i++)
                 mean += log(ns[i]) / hops->recordings;
-            ratios[count++] = (struct ratio){log(ns[recording]) - mean, hops->weight[hop]};
+            ratios[count++] = (struct wp_weighted){log(ns[recording]) - mean, hops->weight[hop]};
         }
         if (count < LEAST_HOPS)
             return false;
-        hops->size[recording] = exp(median_of(ratios, count));
+        hops->size[recording] = exp(wp_weighted_median(ratios, count));
     }
     return true;
 }
@@ -190,7 +168,7 @@ int wp_compare_work(struct wp_compare_build *build, bool *is_known)
     struct hops hops = {.recordings = build->intervals[WP_BEFORE].count + build->intervals[WP_AFTER].count,
         .before = build->intervals[WP_BEFORE].count};
     struct wp_intmap keys = {0};
-    struct ratio *ratios = NULL;
+    struct wp_weighted *ratios = NULL;
     *is_known = false;
     if (!can_know(build))
         return 0;

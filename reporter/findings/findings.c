@@ -29,6 +29,8 @@
 #define SERVED_SHARE 10u     /* requests that take this part of the total or more are what a program does */
 #define UNSAMPLED_SHARE 100u /* a process that runs less than this between samples says nothing */
 
+#define LEAST_SAMPLED 20u /* pieces that stand for those without a sample */
+
 #define CAUSES 7u    /* so many causes at places are told, */
 #define PROCESSES 4u /* ... processes, and what their other time is */
 #define SAYS 4u      /* categories that have no place */
@@ -211,6 +213,30 @@ static unsigned most_of(const struct group *group)
     return most;
 }
 
+/* "; 98 % of what was sampled of it is in `scan_index`": of pieces too short to have a sample each, as those of the
+ * process that have one tell; "" where these are few, or in many functions of the program. */
+static const char *sampled_in(struct walk *walk, const struct group *group)
+{
+    uint64_t pieces = 0, ns = 0;
+    uint32_t best = 0;
+    memset(walk->function_ns, 0, walk->frame_count * sizeof(*walk->function_ns));
+    for (uint32_t i = 0; i < walk->facts->flame.cell_count; i++) {
+        const struct wp_cell *cell = &walk->facts->flame.cells[i];
+        if (!function_run(walk, group, cell))
+            continue;
+        uint32_t frame = frame_of(walk, walk->causes.locations[cell->node]);
+        pieces += cell->count;
+        ns += cell->ns;
+        walk->function_ns[frame] += frame ? cell->ns : 0;
+        best = walk->function_ns[frame] > walk->function_ns[best] ? frame : best;
+    }
+    if (pieces < LEAST_SAMPLED || !best || walk->function_ns[best] < ns / 2)
+        return "";
+    const char *name = wp_stack_plain_function(&walk->facts->pool, wp_facts_frame_name(walk->facts, best));
+    return wp_pool_printf(&walk->facts->pool, "; %s of what was sampled of it is in `%s`",
+        wp_human_share(&walk->facts->pool, walk->function_ns[best], ns), name);
+}
+
 static const char *mostly(struct walk *walk, const struct group *group)
 {
     struct wp_pool *pool = &walk->facts->pool;
@@ -219,7 +245,8 @@ static const char *mostly(struct walk *walk, const struct group *group)
     const char *function = most == WP_UNDERSTOOD_FUNCTIONS ? busiest_function(walk, group) : NULL;
     if (function)
         return wp_pool_printf(pool, "%s %s, first of all in %s", how, wp_category_doing(most), function);
-    return wp_pool_printf(pool, "%s %s", how, wp_category_doing(most));
+    return wp_pool_printf(
+        pool, "%s %s%s", how, wp_category_doing(most), most == WP_RUNNING_NOT_SAMPLED ? sampled_in(walk, group) : "");
 }
 
 /* "postgres"; of a thread that names itself "its thread worker", "java's thread worker". */

@@ -119,8 +119,8 @@ static bool is_many_requests(const struct wp_cause_case *of, struct wp_pattern *
     struct wp_code_location location = wp_code_location_at(of->facts, of->causes->locations, first);
     const char *where = wp_code_location_text(pool, &location), *whose = "";
     if (served.count)
-        whose = wp_pool_printf(
-            pool, ", %s for each request on %s", wp_human_count(pool, each), wp_pool_clip(pool, served.service, 60));
+        whose = wp_pool_printf(pool, ", %s waits for each request on %s", wp_human_count(pool, each),
+            wp_pool_clip(pool, served.service, 60));
     pattern->sure =
         count >= SURE_REQUESTS && (!served.count || each >= SURE_EACH) ? WP_SURETY_LIKELY : WP_SURETY_POSSIBLE;
     pattern->evidence = wp_pool_printf(pool, "%s waits for %s %s times, one after the other%s", *where ? where : "it",

@@ -191,6 +191,16 @@ static void parse_words(const struct command *command, struct wp_tool *tool, int
 
 /* --- the program --- */
 
+/* "there is no command 'check': ls, cat, stat ..." */
+static void refuse_command(struct argp_state *state, const char *name)
+{
+    struct wp_buffer list = {0};
+    for (size_t i = 0; i < COMMANDS; i++)
+        wp_buffer_printf(&list, "%s%s", i ? ", " : "", commands[i].name);
+    argp_error(state, "there is no command '%s': %.*s", name, (int)list.size, list.data ? (char *)list.data : "");
+    wp_buffer_fini(&list);
+}
+
 static error_t parse_program(int key, char *arg, struct argp_state *state)
 {
     struct parse *parse = state->input;
@@ -200,7 +210,7 @@ static error_t parse_program(int key, char *arg, struct argp_state *state)
             if (!strcmp(commands[i].name, arg))
                 parse->command = &commands[i];
         if (!parse->command)
-            argp_error(state, "there is no command '%s'", arg);
+            refuse_command(state, arg);
         parse->rest = state->next - 1;
         state->next = state->argc; /* what follows is the command's */
         return 0;

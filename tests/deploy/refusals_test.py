@@ -94,7 +94,7 @@ class RefusalsTest(unittest.TestCase):
                 ("wakepath-aggregator --no-config --store @/s --bind ipc://@/e --aggregate x=color=red", "'color=red' is not a selector term"),
                 ("wakepath-reporter --store @/s", "give --out DIR for the site, --single-file, or a --format to print"),
                 ("wakepath-reporter --store @/s --format json --system-window @/w", "--system-window is of the pages: of a site, or of --single-file"),
-                ("wakepath-store frob", "there is no command 'frob'\nTry `wakepath-store --help'"),
+                ("wakepath-store frob", "there is no command 'frob': ls, cat, stat, verify, "),
                 ("wakepath-store ls", "ls needs ROOT[/RELEASE[/PREFIX]]"),
                 ("wakepath status 1.2.3.4", "'1.2.3.4' is not ADDRESS:PORT"),
                 ("wakepath keygen --host this --shard k2", "--shard and --host: a key is of one of them"),

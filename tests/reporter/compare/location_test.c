@@ -102,9 +102,37 @@ static void another_process_is_told_with_its_caller(void **state)
         "web › postgres runs, with no sample to say in which function, waited for in find_orders, 4.0 times as long");
 }
 
+/* A scan of a table is spread over many functions: the one that calls them. */
+static void what_is_spread_is_told_by_who_calls_it(void **state)
+{
+#define SCAN BEGIN ASK ";main@postgres;exec_simple_query@postgres;ExecutorRun@postgres;ExecScan@postgres"
+    static const struct pieces pieces[] = {{SCAN, WP_UNDERSTOOD_FUNCTIONS, {0.1, 4}},
+        {SCAN ";SeqNext@postgres", WP_UNDERSTOOD_FUNCTIONS, {0.1, 4}},
+        {SCAN ";SeqNext@postgres;heap_getnextslot@postgres", WP_UNDERSTOOD_FUNCTIONS, {0.1, 5}},
+        {SCAN ";ExecInterpExpr@postgres", WP_UNDERSTOOD_FUNCTIONS, {0.1, 5}},
+        {SCAN ";ExecInterpExpr@postgres;texteq@postgres", WP_UNDERSTOOD_FUNCTIONS, {0.1, 4}},
+        {SCAN ";slot_getsomeattrs@postgres", WP_UNDERSTOOD_FUNCTIONS, {0.1, 4}},
+        {BEGIN ASK ";main@postgres;exec_simple_query@postgres;parse@postgres", WP_UNDERSTOOD_FUNCTIONS, {2, 2}},
+        {BEGIN ";price_items@/srv/shop.py", WP_UNDERSTOOD_FUNCTIONS, {20, 20}}};
+    static const struct pieces own[] = {
+        {BEGIN ";price_items@/srv/shop.py;add@/srv/shop.py", WP_UNDERSTOOD_FUNCTIONS, {5, 20}},
+        {BEGIN ";price_items@/srv/shop.py;round@/srv/shop.py", WP_UNDERSTOOD_FUNCTIONS, {5, 18}},
+        {BEGIN ";price_items@/srv/shop.py;tax@/srv/shop.py", WP_UNDERSTOOD_FUNCTIONS, {5, 20}}};
+    static const struct pieces all[] = {{BEGIN ASK ";main@postgres;parse@postgres", WP_UNDERSTOOD_FUNCTIONS, {4, 9}},
+        {BEGIN ASK ";main@postgres;plan@postgres", WP_UNDERSTOOD_FUNCTIONS, {4, 9}},
+        {BEGIN ASK ";main@postgres;send@postgres", WP_UNDERSTOOD_FUNCTIONS, {4, 9}},
+        {BEGIN ";price_items@/srv/shop.py", WP_UNDERSTOOD_FUNCTIONS, {20, 20}}};
+    (void)state;
+    CHECK(pieces,
+        "web › postgres runs its own code in ExecScan and what it calls, waited for in find_orders, 11 times as long");
+    CHECK(own, "web runs its own code in price_items and what it calls, 3.9 times as long");
+    CHECK(all, "web › postgres runs its own code, waited for in find_orders, 2.2 times as long");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(an_interpreter_is_no_place),
-        cmocka_unit_test(nothing_known_is_no_place), cmocka_unit_test(another_process_is_told_with_its_caller)};
+        cmocka_unit_test(nothing_known_is_no_place), cmocka_unit_test(what_is_spread_is_told_by_who_calls_it),
+        cmocka_unit_test(another_process_is_told_with_its_caller)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

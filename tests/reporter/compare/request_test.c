@@ -36,7 +36,7 @@
     HANDLE ";take_connection@/srv/shop.py;Queue.get@/usr/lib/python3.11/queue.py;Condition.wait@/usr/lib/python3.11/"  \
            "threading.py;" FUTEX ";path:[web]"
 
-enum part { RUN, UNSAMPLED, SLEEP, PARSE, EXECUTE, TURN, PARTS };
+enum part { RUN, UNSAMPLED, SLEEP, PARSE, EXECUTE, TURN, CACHE, PARTS };
 
 /* What a request consists of, and how it differs from one to the next (standard deviation, of itself). */
 static const struct {
@@ -50,7 +50,8 @@ static const struct {
     {QUERY ";[postgres];main@postgres;exec_simple_query@postgres;pg_parse@postgres", "web › postgres",
         WP_UNDERSTOOD_FUNCTIONS, 0.4, 0.3},
     {QUERY ";[postgres];main@postgres;exec_simple_query@postgres", "web › postgres", WP_UNDERSTOOD_FUNCTIONS, 0.6, 0.3},
-    {HANDLE ";write_audit@/srv/shop.py;" FUTEX ";path:[web]", "web", WP_OTHER_PATH, 0.2, 1}};
+    {HANDLE ";write_audit@/srv/shop.py;" FUTEX ";path:[web]", "web", WP_OTHER_PATH, 0.2, 1},
+    {HANDLE ";recv@libc.so.6;sleep:recv tcp 10.0.0.3:6379;[redis]", "web › redis", WP_RUNNING_NOT_SAMPLED, 0, 0.2}};
 
 /* A service asked by one client after the other, which pauses between. */
 struct turns {
@@ -394,6 +395,33 @@ static void few_recordings_are_told_by_requests(void **state)
     }
 }
 
+/* Neighbours make requests wait for a CPU and come less evenly: what a hop runs for one is hardly moved by them. */
+static void cpu_time_is_held_against_that_of_other_hops(void **state)
+{
+    static const struct {
+        double contention[2], more_ms;
+        unsigned recordings, least, most;
+    } cases[] = {{{1.5, 1.5}, 2.5, 1, 19, 20}, {{0.5, 4}, 1.5, 2, 19, 20}, {{0.5, 4}, 1.5, 3, 19, 20},
+        {{1.5, 1.5}, 0, 1, 0, 0}, {{0.5, 4}, 0, 2, 0, 0}, {{4, 0.5}, 0, 3, 0, 0}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct turns before = {.ms = {[CACHE] = 0.5},
+            .pause_ms = 30,
+            .recordings = cases[i].recordings,
+            .contention = cases[i].contention[0],
+            .noise = 0.3,
+            .expected = WP_PER_REQUEST};
+        struct turns after = before;
+        after.contention = cases[i].contention[1];
+        after.ms[EXECUTE] = cases[i].more_ms;
+        unsigned named, count = alarms(before, after, "web › postgres", 20, &named);
+        print_message("%u recordings, waits for a CPU %.1f and %.1f, %.1f ms more: found in %u of 20, named in %u\n",
+            cases[i].recordings, cases[i].contention[0], cases[i].contention[1], cases[i].more_ms, count, named);
+        assert_in_range(count, cases[i].least, cases[i].most);
+        assert_true(named >= cases[i].least);
+    }
+}
+
 /* What is much worse and not sure is said as that, and no longer that nothing is. */
 static void what_may_be_worse_is_said(void **state)
 {
@@ -456,7 +484,8 @@ int main(void)
         cmocka_unit_test(waiting_for_work_is_never_worse), cmocka_unit_test(a_request_is_the_unit),
         cmocka_unit_test(equals_raise_no_alarm), cmocka_unit_test(a_slower_hop_is_found),
         cmocka_unit_test(a_pool_that_is_waited_for_is_worse), cmocka_unit_test(what_own_threads_wait_for_is_told_first),
-        cmocka_unit_test(few_recordings_are_told_by_requests), cmocka_unit_test(what_may_be_worse_is_said),
+        cmocka_unit_test(few_recordings_are_told_by_requests),
+        cmocka_unit_test(cpu_time_is_held_against_that_of_other_hops), cmocka_unit_test(what_may_be_worse_is_said),
         cmocka_unit_test(a_unit_that_cannot_be_had_is_said)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -66,9 +66,10 @@ static void many_requests_are_many_for_each(void **state)
         unsigned requests;
         const char *who, *key, *words;
     } cases[] = {{0, "web", "n_plus_one", "for tcp 10.0.0.7:5432 250 times, one after the other."},
-        {240, "web", NULL, ""}, {50, "web", "n_plus_one", "one after the other, 5 for each request on tcp port 80."},
-        {4, "web", "n_plus_one", "one after the other, 63 for each request on tcp port 80."},
-        {240, "web-thread-3", NULL, ""}, {4, "web › db", "n_plus_one", "63 for each request on tcp port 80."}};
+        {240, "web", NULL, ""},
+        {50, "web", "n_plus_one", "one after the other, 5 waits for each request on tcp port 80."},
+        {4, "web", "n_plus_one", "one after the other, 63 waits for each request on tcp port 80."},
+        {240, "web-thread-3", NULL, ""}, {4, "web › db", "n_plus_one", "63 waits for each request on tcp port 80."}};
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct wp_report *report = wp_report_create();
