@@ -3,6 +3,7 @@
 
 #include "common/clock.h"
 #include "reporter/display/humanize.h"
+#include "reporter/findings/pauses.h"
 #include "reporter/findings/waker_trace.h"
 
 #define LEAST_POLLS 10u
@@ -44,7 +45,8 @@ static bool is_polling(const struct wp_cause_case *of, struct wp_pattern *patter
 {
     bool is_own = !of->cause->asked && wp_cause_is_own(of->facts, of->cause);
     if ((of->cause->kind != WP_CAUSE_KIND_SLEEP && of->cause->kind != WP_CAUSE_KIND_TIMEOUT) || !is_own ||
-        of->count < LEAST_POLLS || of->mean_ns > LONGEST_POLL_NS || is_awaited(of))
+        of->count < LEAST_POLLS || of->mean_ns > LONGEST_POLL_NS ||
+        wp_pause_is_timer_thread(of->facts, of->cause->process) || is_awaited(of))
         return false;
     pattern->sure = of->cause->kind == WP_CAUSE_KIND_TIMEOUT ? WP_SURETY_LIKELY : WP_SURETY_POSSIBLE;
     pattern->evidence = each(of, of->cause->kind == WP_CAUSE_KIND_TIMEOUT ? "timeouts" : "sleeps");

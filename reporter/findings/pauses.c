@@ -42,6 +42,12 @@ bool wp_pause_is_thread(const struct wp_facts *facts, uint32_t node)
         !strncmp(wp_report_text(facts->report, frames[frame].name), begin, sizeof(begin) - 1);
 }
 
+/* java.lang.VirtualThread of JDK 21 to 25, createDelayedTaskScheduler; a thread's name has 15 characters. */
+bool wp_pause_is_timer_thread(const struct wp_facts *facts, uint32_t node)
+{
+    return !strcmp(wp_facts_frame_name(facts, facts->flame.nodes[node].frame), "[VirtualThread-u]");
+}
+
 size_t wp_pause_operation_size(const char *function)
 {
     const char *end = strncmp(function, "VM_", 3) ? NULL : strstr(function, "::");
