@@ -124,7 +124,7 @@ __noinline __u32 walk_jit(struct interp_words *words, __u32 which)
         if (is_java)
             bpf_loop(JAVA_STEPS, step_methods, &context, 0);
         else
-            bpf_loop(WP_INTERP_DEPTH + 1, step_v8, &context, 0);
+            bpf_loop(WP_INTERP_DEPTH + V8_HOPS + 2, step_v8, &context, 0);
     }
     count_walk(w, is_java ? WP_INTERP_JAVA : WP_INTERP_V8);
     return w->count;

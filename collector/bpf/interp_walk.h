@@ -32,6 +32,11 @@ struct interp_walk {
         __u32 low, high;               /* of places */
         __u32 place, scope;            /* what is looked for, and what stands for it */
     } java;
+    struct promise_search {
+        __u64 at;          /* V8's promise whose awaiter is looked for next; 0: none */
+        __u64 task, print; /* the outermost function that was met, if it is not one of Node's own; 0: none */
+        __u32 hops, put;   /* promises and functions so far */
+    } promises;
     __u64 window[INTERP_WINDOW];
     __u64 bytes[WP_INTERP_FRAME_BYTES / 8];
     __u64 code[32];                /* what was read last: of a code object, or of a thread's state */
