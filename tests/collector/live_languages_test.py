@@ -136,6 +136,8 @@ def is_right(frames, expected):
         own = [f for f in own if f[0] != VIRTUAL[1]][:len(expected)]
         if own[-2][0] != VIRTUAL[0]:
             return False
+    elif expected[-1][0].startswith("task "):  # Node.js: behind it are functions of its own
+        own = own[:len(expected)]
     return own == expected and frames and isinstance(frames[0], int) and 0 not in frames
 
 

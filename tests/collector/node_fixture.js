@@ -10,8 +10,8 @@ const rows = [], ends = Date.now() + 1000 * Number(process.argv[2]);
 Error.stackTraceLimit = 120;
 Error.prepareStackTrace = (error, sites) => sites;
 
-// Those of Error.stack, but that what called the microtask stands behind those who await it, with their task between both.
-// A stack has at most 16 of these.
+// Those of Error.stack; in the place of Node's own functions that called the microtask stands the task of those who await it. A
+// stack has at most 16 of these.
 function frames() {
   const sites = new Error().stack.slice(1).filter((site) => site.getFileName() || !['parse', null].includes(site.getFunctionName()));
   const called = sites.filter((site) => !site.isAsync());
@@ -22,7 +22,7 @@ function frames() {
   const last = own.at(-1) || (asynchronous.has(called.at(-1).getFunctionName()) && called.at(-1));
   const rows = (all) => all.map((site) => [name(site), site.getFileName() || '', site.getLineNumber() || 0]);
   const task = last ? [[`task ${name(last)}`, last.getFileName(), beginning(last.getFunctionName())]] : [];
-  return [...rows(called), ...rows(awaiting.slice(0, 16)), ...task, ...rows(outer)];
+  return [...rows(called), ...rows(awaiting.slice(0, 16)), ...(task.length ? task : rows(outer))];
 }
 
 // The line of an async function.
