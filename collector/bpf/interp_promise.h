@@ -114,6 +114,13 @@ static __noinline bool put_awaiter(struct interp_context *context, __u64 functio
     return true;
 }
 
+/* Whether a function that shares this is one of V8's own. */
+static __always_inline bool is_v8_builtin(const struct wp_v8_offsets *at, __u64 shared)
+{
+    return v8_type(shared) == at->shared && v8_number(v8_word(shared, V8_SHARED_DATA)) != V8_UNKNOWN &&
+        v8_number(v8_word(shared, at->shared_builtin)) != V8_UNKNOWN;
+}
+
 /* The promise that is settled with the reaction's whose words are these; 0: that is not known. */
 static __noinline __u64 v8_derived(struct interp_context *context, __u64 handler, __u64 promise)
 {
@@ -124,9 +131,7 @@ static __noinline __u64 v8_derived(struct interp_context *context, __u64 handler
     __u32 type = v8_load(w, handler, V8_FUNCTION_WORDS);
     if (is_v8_function(at, type)) {
         __u64 closure = CODE_WORD(w, at->function_context), shared = CODE_WORD(w, at->function_shared);
-        /* one of V8's own */
-        if (v8_type(shared) == at->shared && v8_number(v8_word(shared, at->shared_builtin)) != V8_UNKNOWN &&
-            v8_load(w, closure, V8_CLOSURE_WORDS) - at->await_context <= V8_CONTEXTS &&
+        if (is_v8_builtin(at, shared) && v8_load(w, closure, V8_CLOSURE_WORDS) - at->await_context <= V8_CONTEXTS &&
             v8_number(V8_LOADED(w, V8_CONTEXT_LENGTH)) == V8_CLOSURE_SLOTS) {
             __u64 first = V8_LOADED(w, V8_CLOSURE_PROMISE), second = V8_LOADED(w, V8_CLOSURE_CAPABILITY);
             if (v8_type(first) == at->promise)
@@ -139,7 +144,7 @@ static __noinline __u64 v8_derived(struct interp_context *context, __u64 handler
 }
 
 /* One promise further. False: it is the last one. */
-static __noinline bool next_awaiter(struct interp_context *context)
+static __always_inline bool next_awaiter(struct interp_context *context)
 {
     struct interp_walk *w = context->walk;
     if (!w || !context->process)

@@ -91,6 +91,7 @@ struct wp_v8_offsets {
     wp_u8 is_apart;                        /* instructions lie elsewhere: code_start has their address */
     wp_u16 await_context;  /* types: of what holds the generator that waits; other contexts have those behind it; ... */
     wp_u16 async_function; /* ... of what an async function runs in, an async generator's is next */
+    wp_u16 object, array;
     wp_u16 promise, reaction, capability, request; /* promise 0: chains of them are not known */
     wp_u8 function_context;
     wp_u8 reaction_next;  /* in a reaction */
@@ -208,6 +209,9 @@ struct wp_interp_process {
     wp_u32 tgid, exec_id;
     struct wp_java_heap heaps[WP_JAVA_HEAPS]; /* of HotSpot; its `loop` is all of them */
     wp_u32 heap_count, segment_bits;
+    wp_u64 timers;     /* of Node.js: a handle of a function that sees them (node_timer.h); 0: it is not known ... */
+    wp_u64 timer_base; /* ... and what their clock counts from, in milliseconds */
+    wp_u32 timer_slot, timer_tries;
     wp_u32 classes[WP_JAVA_CLASSES]; /* compressed pointers to them; 0: it was not met yet */
 };
 

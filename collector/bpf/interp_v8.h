@@ -82,6 +82,8 @@ static long step_v8(__u32 index, void *argument)
     if (!read_user(w->bytes, 8 * V8_FRAME_WORDS, frame->what - V8_FRAME_READ))
         return stop_walk(w, WP_INTERP_UNREADABLE);
     __u64 word = v8_frame_word(w, context->process, frame->place);
+    if (word && word != V8_UNKNOWN)
+        w->promises.scope = w->bytes[V8_FRAME_CONTEXT];
     if (word == V8_UNKNOWN)
         return 0; /* it stays a native frame */
     if (w->place != frame->index)
@@ -101,6 +103,7 @@ static __always_inline enum wp_interp_end begin_v8(struct interp_context *contex
     struct interp_walk *w = context->walk;
     if (!context->native->jit_count)
         return WP_INTERP_NO_THREAD;
+    w->promises.scope = 0;
     w->frame = w->promises.at = w->promises.hops = w->promises.put = w->promises.task = 0;
     w->place = ~0ull;
     w->limit = WP_INTERP_COMPLETE;

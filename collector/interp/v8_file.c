@@ -26,6 +26,8 @@ enum {
     TYPE_CAPABILITY,
     TYPE_REQUEST,
     STUB,
+    TYPE_OBJECT,
+    TYPE_ARRAY,
     WANTED
 };
 
@@ -48,6 +50,8 @@ static const char *const names[WANTED] = {
     [TYPE_CAPABILITY] = "v8dbg_type_PromiseCapability__PROMISE_CAPABILITY_TYPE",
     [TYPE_REQUEST] = "v8dbg_type_AsyncGeneratorRequest__ASYNC_GENERATOR_REQUEST_TYPE",
     [STUB] = "v8dbg_frametype_StubFrame",
+    [TYPE_OBJECT] = "v8dbg_type_JSObject__JS_OBJECT_TYPE",
+    [TYPE_ARRAY] = "v8dbg_type_JSArray__JS_ARRAY_TYPE",
 };
 
 static const struct known {
@@ -79,6 +83,8 @@ static const struct known {
             .baseline = 11,
             .await_context = 207,
             .async_function = 2097,
+            .object = 1057,
+            .array = 2104,
             .promise = 2062,
             .reaction = 166,
             .capability = 164,
@@ -113,6 +119,8 @@ static const struct known {
             .is_apart = 1,
             .await_context = 205,
             .async_function = 2106,
+            .object = 1057,
+            .array = 2113,
             .promise = 2063,
             .reaction = 163,
             .capability = 161,
@@ -147,6 +155,8 @@ static const struct known {
             .is_apart = 1,
             .await_context = 190,
             .async_function = 2108,
+            .object = 1057,
+            .array = 2115,
             .promise = 2063,
             .reaction = 163,
             .capability = 161,
@@ -182,6 +192,8 @@ static const struct known {
             .table = 1,
             .await_context = 220,
             .async_function = 2110,
+            .object = 1057,
+            .array = 2119,
             .promise = 2115,
             .reaction = 162,
             .capability = 161,
@@ -224,7 +236,8 @@ static bool has_promises(
         value_of(file, &found[TYPE_ASYNC]) == at->async_function &&
         value_of(file, &found[TYPE_PROMISE]) == at->promise && value_of(file, &found[TYPE_REACTION]) == at->reaction &&
         value_of(file, &found[TYPE_CAPABILITY]) == at->capability &&
-        value_of(file, &found[TYPE_REQUEST]) == at->request && 2 * value_of(file, &found[STUB]) == at->stub_mark;
+        value_of(file, &found[TYPE_REQUEST]) == at->request && 2 * value_of(file, &found[STUB]) == at->stub_mark &&
+        value_of(file, &found[TYPE_OBJECT]) == at->object && value_of(file, &found[TYPE_ARRAY]) == at->array;
 }
 
 static bool has_bytecodes(
