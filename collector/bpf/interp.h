@@ -8,7 +8,7 @@
 #include "interp_php.h"
 #include "interp_python.h"
 #include "interp_ruby.h"
-#include "interp_v8.h"
+#include "node_timer.h"
 
 /* Finds the thread's innermost frame. Another end than complete: there is no walk. */
 static __always_inline enum wp_interp_end begin_walk(
@@ -124,7 +124,7 @@ __noinline __u32 walk_jit(struct interp_words *words, __u32 which)
         if (is_java)
             bpf_loop(JAVA_STEPS, step_methods, &context, 0);
         else
-            bpf_loop(WP_INTERP_DEPTH + 1, step_v8, &context, 0);
+            bpf_loop(WP_INTERP_DEPTH + V8_HOPS + 2, step_v8, &context, 0);
     }
     count_walk(w, is_java ? WP_INTERP_JAVA : WP_INTERP_V8);
     return w->count;
@@ -137,11 +137,19 @@ static __always_inline __u64 apart_hash(__u32 which)
     return w && !w->is_native ? w->hash : 0;
 }
 
-/* Whether walk_interp has left the frames to walk_jit. */
-static __always_inline bool is_left(__u32 which)
+/* Where walk_interp has left the frames to walk_jit: the number of these; else `count`. */
+static __always_inline __u32 walk_left(struct interp_words *words, __u32 count, __u32 which)
 {
     struct interp_walk *w = bpf_map_lookup_elem(&interp_walks, &which);
-    return w && w->is_native;
+    if (!w || !w->is_native)
+        return count;
+    if (w->promises.timer)
+        return walk_timer(words);
+    w->promises.scope = 0;
+    count = walk_jit(words, which);
+    if (w->promises.scope)
+        find_node_timers(w->promises.scope, which);
+    return count;
 }
 
 static __always_inline __u64 interp_hash(__u32 which)

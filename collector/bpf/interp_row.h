@@ -89,7 +89,15 @@ struct wp_v8_offsets {
     wp_u8 bytecode_positions, bytecode_at; /* in an array of bytecode */
     wp_u8 baseline;                        /* kind of code of Sparkplug; those above it are optimised */
     wp_u8 is_apart;                        /* instructions lie elsewhere: code_start has their address */
-    wp_u32 table;                          /* of all code, in what `runtime` leads to; 0: a function has its own */
+    wp_u16 await_context;  /* types: of what holds the generator that waits; other contexts have those behind it; ... */
+    wp_u16 async_function; /* ... of what an async function runs in, an async generator's is next */
+    wp_u16 object, array;
+    wp_u16 promise, reaction, capability, request; /* promise 0: chains of them are not known */
+    wp_u8 function_context;
+    wp_u8 reaction_next;  /* in a reaction */
+    wp_u8 shared_builtin; /* a number if the function is V8's own */
+    wp_u8 stub_mark;      /* of frames without a function */
+    wp_u32 table;         /* of all code, in what `runtime` leads to; 0: a function has its own */
 };
 
 /* In structs of Go's runtime. */
@@ -201,6 +209,9 @@ struct wp_interp_process {
     wp_u32 tgid, exec_id;
     struct wp_java_heap heaps[WP_JAVA_HEAPS]; /* of HotSpot; its `loop` is all of them */
     wp_u32 heap_count, segment_bits;
+    wp_u64 timers;     /* of Node.js: a handle of a function that sees them (node_timer.h); 0: it is not known ... */
+    wp_u64 timer_base; /* ... and what their clock counts from, in milliseconds */
+    wp_u32 timer_slot, timer_tries;
     wp_u32 classes[WP_JAVA_CLASSES]; /* compressed pointers to them; 0: it was not met yet */
 };
 
@@ -220,7 +231,8 @@ struct wp_interp_process {
 #define WP_INTERP_UNIT_OF(word) ((wp_u32)((word) >> 1) & WP_INTERP_UNIT_MOST)
 
 /* Not a place in code, but the task of asyncio that CPython's frames further in belong to, or the virtual thread that
- * HotSpot's do; in the place of a code object stands what tells it apart. */
+ * HotSpot's do; in the place of a code object stands what tells it apart. Of V8: the outermost async function, whose
+ * name is the task's. */
 #define WP_INTERP_UNIT_TASK (WP_INTERP_UNIT_MOST - 1)
 #define WP_INTERP_TASK_PART 1u /* `part` of what is said of it */
 #define WP_INTERP_HAS_TASKS(version)                                                                                   \

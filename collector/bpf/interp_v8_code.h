@@ -8,12 +8,6 @@
 #include "interp_v8.h"
 
 #define V8_STEPS 1024u /* of a stack */
-/* Types of strings: two bytes a character or one, and what they consist of. */
-#define V8_STRINGS 128u
-#define V8_ONE_BYTE 8u
-#define V8_UNCACHED 16u
-#define V8_FORM 7u
-enum { V8_SEQUENCE, V8_JOINED, V8_EXTERNAL, V8_SLICED, V8_THIN = 5 };
 #define V8_STRING_DATA 16
 #define V8_STRING_SECOND 24
 #define V8_STRING_HOPS 4

@@ -32,6 +32,15 @@ struct interp_walk {
         __u32 low, high;               /* of places */
         __u32 place, scope;            /* what is looked for, and what stands for it */
     } java;
+    struct promise_search {
+        __u64 at;                 /* V8's promise whose awaiter is looked for next; 0: none */
+        __u64 task, print;        /* the outermost function that was met, if it is not one of Node's own; 0: none */
+        __u32 hops, put;          /* promises and functions so far */
+        __u64 scope;              /* of one of the functions: its context; 0: none was met */
+        __u64 realm, handle, due; /* of node_timer.h */
+        __u32 slot, reserved;
+        __u64 timer; /* no frames are walked, but who waits for this function of a timer; 0: not so */
+    } promises;
     __u64 window[INTERP_WINDOW];
     __u64 bytes[WP_INTERP_FRAME_BYTES / 8];
     __u64 code[32];                /* what was read last: of a code object, or of a thread's state */

@@ -191,23 +191,70 @@ static __always_inline void send_asleep(const struct asleep *a, struct pt_regs *
         remember(a->frame, cache, r, a->task, regs);
 }
 
-/* Whether the thread, whose switch is told, is one of Go whose sleep a goroutine's timer may end, of which it is not
+/* Whether a timer of Node.js may end the sleep of the running thread, which falls asleep for at most timeout_ns: the
+ * walk that follows is for it. Not static: verified once. */
+__noinline bool find_timer(__u64 timeout_ns)
+{
+    __u32 zero = 0;
+    struct task_struct *task = current_task();
+    struct interp_context context = {.walk = bpf_map_lookup_elem(&interp_walks, &zero), .process = interp_here(task)};
+    struct interp_walk *w = context.walk;
+    if (!wp_interps || !w || !context.process || task->pid != task->tgid ||
+        WP_INTERP_LANGUAGE(context.process->file.version) != WP_INTERP_V8)
+        return false;
+    w->promises.timer = first_timer(&context);
+    w->hash = NO_FRAMES;
+    w->count = 0;
+    if (w->promises.timer && !is_due(context.process, bpf_ktime_get_ns() + timeout_ns, w->promises.due))
+        w->promises.timer = 0;
+    return w->promises.timer;
+}
+
+/* What tells the timer apart that find_timer has found; 0: nobody is known to wait for it. */
+static __always_inline __u64 node_timer(struct stack_record *r)
+{
+    __u32 zero = 0, count = walk_timer((struct interp_words *)r->ips);
+    struct interp_walk *w = bpf_map_lookup_elem(&interp_walks, &zero);
+    if (!w)
+        return 0;
+    if (count > 2 || (count == 2 && WP_INTERP_CODE_OF(r->ips[1])))
+        return w->hash | 1;
+    w->promises.timer = 0;
+    return 0;
+}
+
+static __always_inline void end_timer_walk(struct walk *w)
+{
+    __u32 zero = 0;
+    struct interp_walk *interp = bpf_map_lookup_elem(&interp_walks, &zero);
+    w->goroutine = 0;
+    if (interp)
+        interp->promises.timer = 0;
+}
+
+/* Whether the thread, whose switch is told, is one of Go or Node.js whose sleep a timer may end, of which it is not
  * remembered where it stands: a walk finds that. Not static: verified once. */
 __noinline bool wants_timer_stack(__u64 frame)
 {
     __u32 zero = 0;
     struct thread *thread = bpf_task_storage_get(&threads, current_task(), 0, 0);
     struct walk *w = bpf_map_lookup_elem(&walks, &zero);
+    struct stack_record *r = stack_scratch(0);
     if (!thread || !w)
         return false;
     thread->timer_stack = 0;
     thread->frame = frame;
-    if (!wp_unwinds || !thread->timeout_ns || !(w->goroutine = timer_goroutine(thread->timeout_ns)))
+    if (!wp_unwinds || !thread->timeout_ns)
+        return false;
+    w->goroutine = timer_goroutine(thread->timeout_ns);
+    if (!w->goroutine && r && find_timer(thread->timeout_ns))
+        w->goroutine = node_timer(r);
+    if (!w->goroutine)
         return false;
     thread->timer_stack = recall(frame, w->goroutine);
     if (!thread->timer_stack && is_walk_wanted())
         return true;
-    w->goroutine = 0;
+    end_timer_walk(w);
     return false;
 }
 
@@ -226,7 +273,7 @@ __noinline int keep_timer_stack(void)
         r->head.kernel_ips = r->kernel_ips;
         remember_elsewhere(thread->frame, w->goroutine);
     }
-    w->goroutine = 0;
+    end_timer_walk(w);
     return 0;
 }
 
@@ -306,6 +353,7 @@ int WORK_PROG(wp_switch, bool preempt, struct task_struct *prev, struct task_str
     send_asleep(&asleep, regs);
     if (unlikely(thread && (thread->timeout_ns || thread->timer_stack)) && wants_timer_stack(asleep.frame)) {
         take_stacks(ctx, r, prev, regs, 0);
+        tell_codes(r);
         keep_timer_stack();
     }
     return 0;

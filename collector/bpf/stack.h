@@ -52,8 +52,7 @@ static __always_inline __u64 take_interp(struct stack_record *r, __u64 h, __u32 
     if (!wp_interps || at > MAX_IPS || !at)
         return h;
     __u32 count = walk_interp((struct interp_words *)&r->ips[at], which);
-    if (is_left(which))
-        count = walk_jit((struct interp_words *)&r->ips[at], which);
+    count = walk_left((struct interp_words *)&r->ips[at], count, which);
     r->interp_frames = count > WP_INTERP_DEPTH ? WP_INTERP_DEPTH : count;
     return count ? mix(h, interp_hash(which)) : h;
 }
@@ -143,24 +142,34 @@ static __always_inline bool send_with_stack(struct stack_record *r, bool is_quic
     return r->head.stack_key;
 }
 
-/* A stack of native frames that a later record may name, with the addresses when they are new. False: they could not
- * be sent. */
+/* What send_stack asks of a stack with frames of a language. */
+static __always_inline void tell_codes(struct stack_record *r)
+{
+    __u64 key = r->head.stack_key;
+    if (r->interp_frames && key && !bpf_map_lookup_elem(&seen, &key))
+        add_interp(r, (__u32)r->head.kernel_ips + r->head.user_ips, 0);
+}
+
+/* A stack that a later record may name, with the addresses when they are new. False: they could not be sent. */
 static __always_inline bool send_stack(struct stack_record *r)
 {
-    __u64 key = r->head.stack_key, bytes = ((__u64)r->head.kernel_ips + r->head.user_ips) * 8;
+    __u32 count = (__u32)r->head.kernel_ips + r->head.user_ips;
+    __u64 key = r->head.stack_key;
     __u8 one = 1;
-    if (!key || !bytes || r->interp_frames)
+    if (!key || !count)
         return false;
     if (bpf_map_lookup_elem(&seen, &key))
         return true;
+    count += r->interp_frames;
     r->head.kind = WP_RECORD_STACK;
     r->head.flags = 0;
     r->head.c = 0;
     r->head.a = r->head.b = r->head.d = 0;
+    __u64 bytes = count * 8ull;
     r->head.tail = (__u32)bytes;
     barrier_var(bytes); /* as in send_with_stack */
-    if (bytes > MAX_IPS * 8)
-        bytes = MAX_IPS * 8;
+    if (bytes > (MAX_IPS + WP_INTERP_DEPTH) * 8)
+        bytes = (MAX_IPS + WP_INTERP_DEPTH) * 8;
     if (bpf_ringbuf_output(&ring, r, sizeof(r->head) + bytes, wake_flag())) {
         count_drop(WP_RECORD_STACK);
         return false;

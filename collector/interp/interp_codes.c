@@ -369,8 +369,10 @@ static bool find_object(const void *context, uint64_t address, uint32_t part, st
     if (!wp_intmap_get(&held->process->codes, (struct wp_intkey){address, part}, &at))
         return false;
     const struct content *content = &held->codes->contents[at];
+    const char *file = (const char *)content->bytes + content->file_at;
     *object = (struct wp_v8_object){.function = (const char *)content->bytes,
-        .file = (const char *)content->bytes + content->file_at,
+        .file = file,
+        .task = file + strlen(file) + 1,
         .table = content->bytes + content->lines_at,
         .size = content->size - content->lines_at,
         .version = content->version};

@@ -41,7 +41,7 @@ static const struct wp_interp_language languages[WP_INTERP_LANGUAGES] = {
         .put_texts = wp_java_names_put},
     [WP_INTERP_V8] = {.name = "v8",
         .read_file = wp_v8_file_read,
-        .unnamed = "<anonymous>",
+        .put_texts = wp_v8_texts_put,
         .put_table = wp_v8_table_put},
     [WP_INTERP_GO] = {.name = "go", .read_file = wp_go_file_read, .line = wp_own_line},
 };

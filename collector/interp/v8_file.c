@@ -19,6 +19,15 @@ enum {
     TYPE_BYTECODE,
     BYTECODE_AT,
     TABLE,
+    FIRST_CONTEXT,
+    TYPE_ASYNC,
+    TYPE_PROMISE,
+    TYPE_REACTION,
+    TYPE_CAPABILITY,
+    TYPE_REQUEST,
+    STUB,
+    TYPE_OBJECT,
+    TYPE_ARRAY,
     WANTED
 };
 
@@ -34,6 +43,15 @@ static const char *const names[WANTED] = {
     [TYPE_BYTECODE] = "v8dbg_type_BytecodeArray__BYTECODE_ARRAY_TYPE",
     [BYTECODE_AT] = "v8dbg_class_BytecodeArray__data__uintptr_t",
     [TABLE] = "_ZN2v88internal17ExternalReference25js_dispatch_table_addressEv",
+    [FIRST_CONTEXT] = "v8dbg_FirstContextType",
+    [TYPE_ASYNC] = "v8dbg_type_JSAsyncFunctionObject__JS_ASYNC_FUNCTION_OBJECT_TYPE",
+    [TYPE_PROMISE] = "v8dbg_type_JSPromise__JS_PROMISE_TYPE",
+    [TYPE_REACTION] = "v8dbg_type_PromiseReaction__PROMISE_REACTION_TYPE",
+    [TYPE_CAPABILITY] = "v8dbg_type_PromiseCapability__PROMISE_CAPABILITY_TYPE",
+    [TYPE_REQUEST] = "v8dbg_type_AsyncGeneratorRequest__ASYNC_GENERATOR_REQUEST_TYPE",
+    [STUB] = "v8dbg_frametype_StubFrame",
+    [TYPE_OBJECT] = "v8dbg_type_JSObject__JS_OBJECT_TYPE",
+    [TYPE_ARRAY] = "v8dbg_type_JSArray__JS_ARRAY_TYPE",
 };
 
 static const struct known {
@@ -62,7 +80,19 @@ static const struct known {
             .code_deopt = 16,
             .bytecode_positions = 32,
             .bytecode_at = 56,
-            .baseline = 11}},
+            .baseline = 11,
+            .await_context = 207,
+            .async_function = 2097,
+            .object = 1057,
+            .array = 2104,
+            .promise = 2062,
+            .reaction = 166,
+            .capability = 164,
+            .request = 149,
+            .function_context = 32,
+            .reaction_next = 8,
+            .shared_builtin = 8,
+            .stub_mark = 30}},
     {WP_INTERP_VERSION(WP_INTERP_V8, 11, 3),
         {.function_first = 2066,
             .function_last = 2081,
@@ -86,7 +116,19 @@ static const struct known {
             .bytecode_positions = 32,
             .bytecode_at = 54,
             .baseline = 11,
-            .is_apart = 1}},
+            .is_apart = 1,
+            .await_context = 205,
+            .async_function = 2106,
+            .object = 1057,
+            .array = 2113,
+            .promise = 2063,
+            .reaction = 163,
+            .capability = 161,
+            .request = 148,
+            .function_context = 32,
+            .reaction_next = 8,
+            .shared_builtin = 8,
+            .stub_mark = 34}},
     {WP_INTERP_VERSION(WP_INTERP_V8, 12, 4),
         {.function_first = 2066,
             .function_last = 2082,
@@ -110,7 +152,19 @@ static const struct known {
             .bytecode_positions = 24,
             .bytecode_at = 64,
             .baseline = 10,
-            .is_apart = 1}},
+            .is_apart = 1,
+            .await_context = 190,
+            .async_function = 2108,
+            .object = 1057,
+            .array = 2115,
+            .promise = 2063,
+            .reaction = 163,
+            .capability = 161,
+            .request = 146,
+            .function_context = 40,
+            .reaction_next = 16,
+            .shared_builtin = 8,
+            .stub_mark = 34}},
     {WP_INTERP_VERSION(WP_INTERP_V8, 13, 6),
         {.function_first = 2065,
             .function_last = 2081,
@@ -135,7 +189,19 @@ static const struct known {
             .bytecode_at = 64,
             .baseline = 10,
             .is_apart = 1,
-            .table = 1}},
+            .table = 1,
+            .await_context = 220,
+            .async_function = 2110,
+            .object = 1057,
+            .array = 2119,
+            .promise = 2115,
+            .reaction = 162,
+            .capability = 161,
+            .request = 146,
+            .function_context = 40,
+            .reaction_next = 16,
+            .shared_builtin = 16,
+            .stub_mark = 36}},
 };
 
 const struct wp_v8_offsets *wp_v8_offsets(uint32_t version)
@@ -160,6 +226,18 @@ static bool is_as_known(
     return value_of(file, &found[FUNCTION_AT]) == -16 && value_of(file, &found[TYPE_FUNCTION]) == at->function_first &&
         value_of(file, &found[TYPE_SHARED]) == at->shared && value_of(file, &found[TYPE_CODE]) == at->code &&
         value_of(file, &found[TYPE_BYTECODE]) == at->bytecode && value_of(file, &found[BYTECODE_AT]) == at->bytecode_at;
+}
+
+/* As is_as_known, of what leads to those who await a promise. */
+static bool has_promises(
+    const struct wp_elf_file *file, const struct wp_interp_symbol *found, const struct wp_v8_offsets *at)
+{
+    return value_of(file, &found[FIRST_CONTEXT]) == at->await_context &&
+        value_of(file, &found[TYPE_ASYNC]) == at->async_function &&
+        value_of(file, &found[TYPE_PROMISE]) == at->promise && value_of(file, &found[TYPE_REACTION]) == at->reaction &&
+        value_of(file, &found[TYPE_CAPABILITY]) == at->capability &&
+        value_of(file, &found[TYPE_REQUEST]) == at->request && 2 * value_of(file, &found[STUB]) == at->stub_mark &&
+        value_of(file, &found[TYPE_OBJECT]) == at->object && value_of(file, &found[TYPE_ARRAY]) == at->array;
 }
 
 static bool has_bytecodes(
@@ -208,6 +286,8 @@ int wp_v8_file_read(const struct wp_elf_file *file, struct wp_interp_file *out, 
     *out = (struct wp_interp_file){.runtime = found[MAJOR].address, .v8 = *at, .version = *version};
     if (at->table && !find_table(file, &found[TABLE], out))
         return wp_error_set(err, -ENOTSUP, "where this V8 %u.%u has its code is not known", major, minor);
+    if (!has_promises(file, found, at))
+        out->v8.promise = 0;
     out->runtime += shift;
     return 0;
 }

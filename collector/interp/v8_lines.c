@@ -2,6 +2,7 @@
 #include "collector/interp/v8_lines.h"
 
 #include "collector/bpf/interp_row.h"
+#include "collector/interp/interp_text.h"
 #include "collector/interp/v8_bytecodes.h"
 
 #include <string.h>
@@ -216,6 +217,16 @@ static uint32_t put_optimised(const struct wp_v8_objects *objects, const struct 
     return put_place(objects, head.owner, at.inlining ? 0 : at.offset, &places[count]) ? count + 1 : 0;
 }
 
+/* A task is where its function begins. */
+static uint32_t put_task(const struct wp_v8_objects *objects, uint64_t function, struct wp_interp_place *place)
+{
+    struct wp_v8_object object;
+    if (!objects->find(objects->context, function, 0, &object) || !put_bytecode(objects, function, 0, place))
+        return 0;
+    place->function = object.task;
+    return 1;
+}
+
 uint32_t wp_v8_places(const struct wp_v8_objects *objects, uint64_t word, struct wp_interp_place *places, uint32_t room)
 {
     struct wp_v8_object object;
@@ -224,6 +235,8 @@ uint32_t wp_v8_places(const struct wp_v8_objects *objects, uint64_t word, struct
     if (!room || !objects->find(objects->context, address, 0, &object))
         return 0;
     struct wp_v8_head head = head_of(&object);
+    if (unit == WP_INTERP_UNIT_TASK)
+        return put_task(objects, address, places);
     bool has_place = unit && unit != WP_INTERP_UNIT_MOST;
     if (head.kind == WP_V8_SHARED)
         return has_place ? put_bytecode(objects, address, unit - 1, places) : put_place(objects, address, 0, places);
@@ -282,6 +295,24 @@ static void put_compiled(struct wp_buffer *out, const struct wp_fact_code *code,
     if (!is_baseline)
         put_part(out, code, WP_V8_HEAD + 8 * WP_V8_INLINED, 16 * (size_t)head.second);
     put_part(out, code, last, head.third);
+}
+
+static void put_name(struct wp_buffer *out, const struct wp_fact_text *name)
+{
+    if (name->unit && !name->size)
+        wp_buffer_append(out, "<anonymous>", sizeof("<anonymous>"));
+    else
+        wp_interp_text_put(out, name);
+}
+
+size_t wp_v8_texts_put(struct wp_buffer *out, const struct wp_fact_code *code)
+{
+    put_name(out, &code->name);
+    size_t file_at = out->size;
+    wp_interp_text_put(out, &code->file);
+    wp_buffer_puts(out, "task ");
+    put_name(out, &code->name);
+    return file_at;
 }
 
 void wp_v8_table_put(struct wp_buffer *out, const struct wp_fact_code *code)

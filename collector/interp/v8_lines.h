@@ -16,6 +16,7 @@
 /* An object of a process, or a piece of a script's text. Borrowed. */
 struct wp_v8_object {
     const char *function, *file;
+    const char *task;     /* its name where it is the outermost async function */
     const uint8_t *table; /* struct wp_v8_head, then what it says, as wp_v8_table_put has it */
     size_t size;
     uint32_t version; /* WP_INTERP_VERSION */
@@ -31,6 +32,8 @@ struct wp_v8_objects {
  * the object is not known. */
 uint32_t wp_v8_places(
     const struct wp_v8_objects *objects, uint64_t word, struct wp_interp_place *places, uint32_t room);
+/* As put_texts of struct wp_interp_language, for V8: behind the file comes the name of the task, "task FUNCTION". */
+size_t wp_v8_texts_put(struct wp_buffer *out, const struct wp_fact_code *code);
 /* Appends what is kept of a table: of a piece of text where its lines end; of compiled code its parts without the room
  * between them; of functions all. */
 void wp_v8_table_put(struct wp_buffer *out, const struct wp_fact_code *code);

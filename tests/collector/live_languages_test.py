@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Stacks of programs in interpreted languages against what the programs themselves say: live_languages_test.py FACTS_DUMP
 HOSTILE_RUBY_FIXTURE CACHE_DIR. Every CPython of 3.9 to 3.13 that the machine has (/usr/bin/python3 and those of pyenv(1)), Ruby 3.1,
-PHP 8.2, Perl 5.36, Java 17 and the machine's Node.js (18 or 20), and Node.js 22 and 24 from npm's registry and Java 21 and 25 of
+PHP 8.2, Perl 5.36, Java 17 and the machine's Node.js (18 or 20), and Node.js 18, 22 and 24 from npm's registry and Java 21 and 25 of
 Debian 13, kept in CACHE_DIR; php-fpm and uwsgi, whose workers are forked; PHP with its compiler."""
 import glob, json, os, re, shutil, subprocess, sys, tempfile, unittest
 
@@ -26,7 +26,8 @@ COMPENSATED = "jdk.internal.misc.Blocker.begin"  # before it blocks it starts an
 FIND_UVLOOP = "import importlib.util, sys; print(sys.version if importlib.util.find_spec('uvloop') else '')"
 
 # Of Node.js as it is built for everyone: (version, digest of the package's archive).
-NODES = (("22.23.3", "00b5c43d88958dbbf45339c4d5e9a76289c7e25876fd08270b379e485e151fc5"),
+NODES = (("18.20.8", "6b7b58963346d443f3324064c1886e31a64d2f40bdde3a1b50aeab552d184a49"),
+         ("22.23.3", "00b5c43d88958dbbf45339c4d5e9a76289c7e25876fd08270b379e485e151fc5"),
          ("24.21.0", "61ecf27ad70afee991b671c28561eb497028294a67d132f9bbaac9ad73f81d3b"))
 
 
@@ -135,6 +136,8 @@ def is_right(frames, expected):
         own = [f for f in own if f[0] != VIRTUAL[1]][:len(expected)]
         if own[-2][0] != VIRTUAL[0]:
             return False
+    elif expected[-1][0].startswith("task "):  # Node.js: behind it are functions of its own
+        own = own[:len(expected)]
     return own == expected and frames and isinstance(frames[0], int) and 0 not in frames
 
 

@@ -5,13 +5,34 @@
 'use strict';
 const fs = require('fs');
 const cell = new Int32Array(new SharedArrayBuffer(4));
+const asynchronous = new Set(['main', 'later', 'waits', 'fails', 'deep', 'produce', 'rest']);
 const rows = [], ends = Date.now() + 1000 * Number(process.argv[2]);
 Error.stackTraceLimit = 120;
 Error.prepareStackTrace = (error, sites) => sites;
 
+// Those of Error.stack; in the place of Node's own functions that called the microtask stands the task of those who await it. A
+// stack has at most 16 of these.
 function frames() {
-  const sites = new Error().stack.slice(1).filter((site) => !site.isAsync() && site.getFunctionName() !== 'parse');
-  return sites.map((site) => [site.getFunctionName() || '<anonymous>', site.getFileName() || '', site.getLineNumber() || 0]);
+  const sites = new Error().stack.slice(1).filter((site) => site.getFileName() || !['parse', null].includes(site.getFunctionName()));
+  const called = sites.filter((site) => !site.isAsync());
+  const awaiting = sites.filter((site) => site.isAsync() && !site.getPromiseIndex?.call(site) && site.getFileName());
+  const outer = [];
+  while (called.at(-1).getFileName()?.startsWith('node:')) outer.unshift(called.pop());
+  const own = awaiting.filter((site) => !site.getFileName().startsWith('node:'));
+  const last = own.at(-1) || (asynchronous.has(called.at(-1).getFunctionName()) && called.at(-1));
+  const rows = (all) => all.map((site) => [name(site), site.getFileName() || '', site.getLineNumber() || 0]);
+  const task = last ? [[`task ${name(last)}`, last.getFileName(), beginning(last.getFunctionName())]] : [];
+  return [...rows(called), ...rows(awaiting.slice(0, 16)), ...(task.length ? task : rows(outer))];
+}
+
+// The line of an async function.
+function beginning(wanted) {
+  const text = fs.readFileSync(__filename, 'utf8').split('\n');
+  return 1 + text.findIndex((line) => line.includes('async ') && line.match(new RegExp(` ${wanted}( =|\\()`)));
+}
+
+function name(site) {
+  return site.getFunctionName() || '<anonymous>';
 }
 
 function now() {
@@ -62,7 +83,7 @@ async function later(wanted) {
   pause(wanted);
   await null;
   pause(wanted);
-  await new Promise((resolve) => setImmediate(resolve));
+  await tick(wanted);
   return pause(wanted);
 }
 
@@ -79,6 +100,66 @@ function hot(n, wanted) {
     sum += middle(i,
       wanted);
   return sum;
+}
+
+// Where it does not matter Node's own functions are not made hot.
+const tick = (wanted) => (wanted ? new Promise((resolve) => setImmediate(resolve)) : null);
+
+async function fails(wanted) {
+  await null;
+  try {
+    pause(wanted);
+    throw new Error();
+  } finally {
+    pause(wanted);
+  }
+}
+
+async function deep(depth, wanted) {
+  if (!depth) await tick(wanted);
+  const sum = depth ? await deep(depth - 1, wanted) : pause(wanted);
+  return sum + pause(wanted && depth % 7 === 0);
+}
+
+async function* produce(wanted) {
+  await null;
+  yield pause(wanted);
+  try {
+    yield await later(wanted);
+  } finally {
+    await null;
+    pause(wanted);
+  }
+}
+
+class Shop {
+  async sell(wanted) {
+    for await (const item of produce(wanted)) pause(wanted);
+    return wanted;
+  }
+  static async close(wanted) {
+    try {
+      await fails(wanted);
+    } catch {
+      pause(wanted);
+    }
+  }
+}
+
+async function waits(wanted) {
+  await Promise.all([new Shop().sell(wanted), later(false)]);
+  await Promise.all([1, deep(3, wanted)]).then((all) => pause(wanted) + all.length);
+  await Promise.allSettled([fails(wanted), later(wanted)]);
+  await new Promise((resolve) => deep(0, wanted).then(resolve));
+  await later(wanted).finally(() => pause(wanted));
+  await fails(wanted).catch(() => pause(wanted)).then(async () => {
+    await tick(wanted);
+    pause(wanted);
+  });
+  await Shop.close(wanted);
+  await { then(resolve) { later(wanted).then(() => resolve(pause(wanted))); } };
+  const rest = async () => (await later(wanted)) + pause(wanted);
+  return rest();
 }
 
 function synchronous() {
@@ -105,17 +186,22 @@ function warm() {
     Till.open(false);
     recursion(10, false);
   }
+  return Promise.all(Array.from({ length: 300 }, () => waits(false)));
 }
 
 async function main() {
   for (let round = 0; Date.now() < ends; round++) {
     synchronous();
     await later(true);
+    await waits(true);
+    await deep(20, true);
+    void waits(true);
     await Promise.resolve().then(() => pause(true));
     await new Promise((resolve) => setTimeout(() => resolve(pause(true)), 1));
     await new Promise((resolve) => process.nextTick(() => resolve(pause(true))));
-    await new Promise((resolve) => fs.stat('/', () => resolve(pause(true))));
-    warm();
+    // Node's own function that calls back has no line when it is hot: its code is replaced while it runs.
+    if (round < 10) await new Promise((resolve) => fs.stat('/', () => resolve(pause(true))));
+    await warm();
   }
   fs.writeFileSync(process.argv[3], rows.map((row) => JSON.stringify(row) + '\n').join(''));
 }

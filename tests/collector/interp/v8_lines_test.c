@@ -168,6 +168,16 @@ static void test_optimised(void **state)
     assert_int_equal(places[1].line, 2);
 }
 
+/* A task is called by its function, and is where that begins. */
+static void test_task(void **state)
+{
+    struct fixture *f = *state;
+    add_text(f, 1, text, sizeof(text) - 1);
+    check(f, WP_INTERP_WORD(OUTER, WP_INTERP_UNIT_TASK), 1, "task outer", 1);
+    add_optimised(f, (7 + 1) << 1);
+    check(f, WP_INTERP_WORD(CODE, WP_INTERP_UNIT_TASK), 0, NULL, 0);
+}
+
 /* More functions were inlined than are sent, or there is no room for their frames: the outermost one, without a line.
  */
 static void test_too_many(void **state)
@@ -243,6 +253,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_interpreted, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_task, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_pieces, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_piece_renews, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_baseline, set_up, tear_down),
