@@ -63,6 +63,20 @@ static void threads_are_counted_in_the_window(void **state)
     }
 }
 
+static void a_thread_that_keeps_timers_does_not_poll(void **state)
+{
+    struct wp_report *report = wp_report_create();
+    struct wp_facts facts;
+    (void)state;
+    wp_report_add(report, sample_node(report, "[java];main;close;sleep:futex;[VirtualThread-u];park;sleep:futex"),
+        WP_DELIBERATE_SLEEP, 90 * MS, 45);
+    assert_int_equal(wp_facts_build(&facts, "v1", "main", report, NULL, NULL), 0);
+    assert_string_equal(facts.findings[0].sentence,
+        "java waits in `close` for VirtualThread-u, which waits 90.0 ms (100 %) for timers of virtual threads, "
+        "45 times, 2.00 ms on average; whose they are is not known.");
+    wp_facts_fini(&facts);
+}
+
 /* Sleeps of those lengths, one after the other, with `break_ms` between them. */
 static struct wp_trace *made_sleeps(const uint32_t *lengths_ms, uint32_t break_ms)
 {
@@ -469,6 +483,6 @@ int main(void)
         cmocka_unit_test(a_thread_waits_for_another), cmocka_unit_test(a_lock_is_held_by_who_wakes),
         cmocka_unit_test(idle_threads_take_no_room), cmocka_unit_test(two_threads_are_no_crowd),
         cmocka_unit_test(threads_may_be_stuck), cmocka_unit_test(a_pool_has_threads),
-        cmocka_unit_test(a_herd_is_set_going)};
+        cmocka_unit_test(a_thread_that_keeps_timers_does_not_poll), cmocka_unit_test(a_herd_is_set_going)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -231,8 +231,6 @@ static const struct {
           WP_DELIBERATE_SLEEP, 80, 3},
          {"[app];rest;nap;usleep@libc.so.6;sleep:clock_nanosleep", WP_DELIBERATE_SLEEP, 20, 1}},
         "lock_held_across_io", WP_SURETY_CERTAIN, "it is held during `usleep` in `nap`, called from `put`. Lock"},
-    {{{MAIN "close;sleep:futex;[VirtualThread-u];park;sleep:futex", WP_DELIBERATE_SLEEP, 90, 45}}, "", 0,
-        "for timers of virtual threads, 45 times, 2.00 ms on average; whose"},
     {{{"[app];wait_ready;usleep@libc.so.6;sleep:clock_nanosleep", WP_DELIBERATE_SLEEP, 90, 45}}, "polling",
         WP_SURETY_POSSIBLE, "in `wait_ready`, 45 times, 2.00 ms on average. Polling"},
     {{{"[app];fetch;poll@libc.so.6;sleep:poll tcp 10.0.0.7:80", WP_TIMEOUT, 900, 3}}, "retry_after_timeout",
