@@ -10,6 +10,7 @@
 #include "aggregator/account/sample_sums.h"
 #include "aggregator/account/transactions.h"
 #include "aggregator/explain/explain_loop.h"
+#include "aggregator/explain/explain_spurious.h"
 #include "aggregator/net/owed.h"
 #include "aggregator/timeline/slices.h"
 #include "aggregator/timeline/taken.h"
@@ -105,9 +106,11 @@ static bool sleep_is_ready(
     const struct wp_slice *slice = wp_thread_slice(&aggregate->timeline->threads[thread], ordinal);
     if (!slice->in_ns || slice->in_ns > until_ns)
         return false;
+    if (is_final || until_ns - slice->in_ns > aggregate->reach_ns / 2)
+        return true;
     bool may_go_on = wp_explain_may_go_on(slice) || slice->cause == WP_CAUSE_MESSAGE;
-    return is_final || until_ns - slice->in_ns > aggregate->reach_ns / 2 || !may_go_on ||
-        !wp_explain_pending(aggregate->explainer, thread, ordinal);
+    return (!may_go_on || !wp_explain_pending(aggregate->explainer, thread, ordinal)) &&
+        !wp_explain_spurious_pending(aggregate->explainer, thread, ordinal);
 }
 
 /* No thread of its has done anything since the recording began. */

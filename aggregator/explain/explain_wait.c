@@ -13,6 +13,7 @@
 #include "aggregator/explain/explain_place.h"
 #include "aggregator/explain/explain_queue.h"
 #include "aggregator/explain/explain_runnable.h"
+#include "aggregator/explain/explain_spurious.h"
 #include "aggregator/explain/explain_thread.h"
 #include "aggregator/explain/explain_turn.h"
 #include "aggregator/explain/explain_unheard.h"
@@ -466,7 +467,11 @@ static __attribute__((noinline)) bool join_loop(struct wp_explainer *x, struct w
         end->cause != WP_CAUSE_TIMER || slice->cause != WP_CAUSE_TIMER; /* timeouts of a loop stand each for itself */
     if (last != part->ordinal && end->in_ns && end->in_ns <= wp_explain_horizon(x) && end->wake_ns && is_other)
         wait->slice = end;
-    enum wp_loop looping = wp_explain_loop(x, wait->thread, part->ordinal, part->loop);
+    enum wp_loop looping = wp_explain_may_be_spurious(slice)
+        ? wp_explain_spurious(x, wait->thread, part->ordinal, part->loop)
+        : WP_LOOP_NONE;
+    if (looping == WP_LOOP_NONE)
+        looping = wp_explain_loop(x, wait->thread, part->ordinal, part->loop);
     bool is_too_long = looping == WP_LOOP_OPEN && slice->is_asking && slice->cause == WP_CAUSE_TIMER;
     if (is_too_long)
         wp_explain_limit(x, WP_LIMIT_LOOP, 1, part->to_ns - from);
@@ -547,7 +552,8 @@ void wp_explain_sleep(
     struct asleep part = {ordinal, from, to, &loop};
     struct wp_owing_end owing;
     bool is_owing = wp_explain_owing(x, index, slice, &owing) != WP_OWING_NOTHING;
-    bool may_go_on = wp_explain_may_go_on(slice) || is_owing || (x->depth > 1 && wp_wait_is_for_others(x, &wait));
+    bool may_go_on = wp_explain_may_go_on(slice) || wp_explain_may_be_spurious(slice) || is_owing ||
+        (x->depth > 1 && wp_wait_is_for_others(x, &wait));
     bool is_unknown = may_go_on && join_loop(x, &wait, &part);
     bool is_doubtful = slice->is_inferred || wait.slice->is_inferred || is_unknown;
     x->doubts += is_doubtful;
