@@ -467,11 +467,7 @@ static __attribute__((noinline)) bool join_loop(struct wp_explainer *x, struct w
         end->cause != WP_CAUSE_TIMER || slice->cause != WP_CAUSE_TIMER; /* timeouts of a loop stand each for itself */
     if (last != part->ordinal && end->in_ns && end->in_ns <= wp_explain_horizon(x) && end->wake_ns && is_other)
         wait->slice = end;
-    enum wp_loop looping = wp_explain_may_be_spurious(slice)
-        ? wp_explain_spurious(x, wait->thread, part->ordinal, part->loop)
-        : WP_LOOP_NONE;
-    if (looping == WP_LOOP_NONE)
-        looping = wp_explain_loop(x, wait->thread, part->ordinal, part->loop);
+    enum wp_loop looping = wp_explain_loop(x, wait->thread, part->ordinal, part->loop);
     bool is_too_long = looping == WP_LOOP_OPEN && slice->is_asking && slice->cause == WP_CAUSE_TIMER;
     if (is_too_long)
         wp_explain_limit(x, WP_LIMIT_LOOP, 1, part->to_ns - from);
@@ -492,6 +488,17 @@ static __attribute__((noinline)) bool join_loop(struct wp_explainer *x, struct w
     bool is_unknown = looping != WP_LOOP_ENDED && wait->slice == slice && slice->cause == WP_CAUSE_TIMER &&
         wp_explain_may_be_owed(x, wait->thread, slice);
     return is_too_long || is_unknown;
+}
+
+/* Something ended the sleep for nothing: what it waited for, into wait->slice. False: nothing is known to have. */
+static __attribute__((noinline)) bool in_vain(struct wp_explainer *x, struct wp_wait *wait, const struct asleep *part)
+{
+    if (wp_explain_spurious(x, wait->thread, part->ordinal, part->loop) != WP_LOOP_ENDED)
+        return false;
+    wait->slice = &part->loop->slice;
+    wait->is_outstanding = wait->is_joined = true;
+    wait->alone = WP_UNACCOUNTED;
+    return true;
 }
 
 /* An answer was owed, and a new request of another client ended the sleep: that one's time explains nothing. */
@@ -552,8 +559,9 @@ void wp_explain_sleep(
     struct asleep part = {ordinal, from, to, &loop};
     struct wp_owing_end owing;
     bool is_owing = wp_explain_owing(x, index, slice, &owing) != WP_OWING_NOTHING;
-    bool may_go_on = wp_explain_may_go_on(slice) || wp_explain_may_be_spurious(slice) || is_owing ||
-        (x->depth > 1 && wp_wait_is_for_others(x, &wait));
+    bool is_in_vain = wp_explain_may_be_spurious(slice) && in_vain(x, &wait, &part);
+    bool may_go_on = !is_in_vain &&
+        (wp_explain_may_go_on(slice) || is_owing || (x->depth > 1 && wp_wait_is_for_others(x, &wait)));
     bool is_unknown = may_go_on && join_loop(x, &wait, &part);
     bool is_doubtful = slice->is_inferred || wait.slice->is_inferred || is_unknown;
     x->doubts += is_doubtful;
