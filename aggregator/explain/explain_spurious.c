@@ -3,49 +3,73 @@
 
 #include "aggregator/explain/explain_call.h"
 #include "aggregator/explain/explain_client.h"
+#include "aggregator/explain/explain_lock.h"
 #include "aggregator/explain/explain_place.h"
 #include "aggregator/explain/explain_queue.h"
+#include "aggregator/net/message_datagrams.h"
 #include "aggregator/net/owed.h"
 #include "aggregator/timeline/holders.h"
 #include "aggregator/timeline/slices.h"
 
-#define TURN_LIMIT                                                                                                     \
-    64u /* sleeps of a row: one that is woken more often takes what it is woken                                        \
-           for */
-#define RUN_LIMIT                                                                                                      \
-    10u                 /* a run that is longer than so many that part sleeps, however long the                        \
-                           sleep was, is work */
+#define ROW_LIMIT 256u  /* slices of a row: a thread that is woken more often takes what it is woken for */
+#define RUN_LIMIT 10u   /* a run that is longer than so many that part sleeps, however long the sleep was, is work */
+#define LOCK_LIMIT 8u   /* sleeps for locks between two of a row */
 #define WOKEN_LIMIT 32u /* slices of one that may have been woken meanwhile */
+#define OTHERS_LIMIT 8u /* ends by others since its own before: those are heartbeats beside it, as it seems */
 
 /* Numbers of x86-64. */
-#define CALL_WAIT4 61
-#define CALL_SIGTIMEDWAIT 128
-#define CALL_WAITID 247
+enum { CALL_WAIT4 = 61, CALL_SIGTIMEDWAIT = 128, CALL_WAITID = 247 };
+
+/* --- the sleeps --- */
 
 static bool is_for_children(const struct wp_slice *slice)
 {
     return slice->syscall == CALL_WAIT4 + 1 || slice->syscall == CALL_WAITID + 1;
 }
 
-/* In a call that a program repeats until it has what it wants. One for a lock
- * that somebody holds, or for a thread to end, has one end. */
-static bool is_repeatable(const struct wp_slice *slice)
+/* In a call that a program repeats until it has what it wants. One for a lock that somebody holds, or for a thread to
+ * end, has one end. Who does not tell for which file it is does not tell all that is sent, either (perf). */
+static bool is_repeatable(struct wp_explainer *x, const struct wp_slice *slice)
 {
-    bool is_call = is_for_children(slice) || slice->syscall == WP_CALL_FUTEX + 1 ||
-        slice->syscall == CALL_SIGTIMEDWAIT + 1 || wp_wait_is_reading(slice) || wp_wait_is_choosing(slice);
-    return is_call && !wp_slice_holder(slice);
+    if (slice->syscall == WP_CALL_FUTEX + 1)
+        return !wp_slice_holder(slice) && !wp_explain_is_lock(x, slice);
+    bool is_of_files = wp_wait_is_reading(slice) || wp_wait_is_choosing(slice);
+    return is_for_children(slice) || slice->syscall == CALL_SIGTIMEDWAIT + 1 ||
+        (is_of_files && (slice->wait || slice->cause == WP_CAUSE_MESSAGE));
 }
 
-/* The task that ended that sleep, and by nothing else; 0: none. */
-static uint32_t ended_by(const struct wp_explainer *x, uint32_t index, const struct wp_slice *slice)
+/* What ended a sleep, and nothing else did; thread 0: a timer, or its signal. */
+struct end {
+    uint32_t thread, socket;
+};
+
+/* The thread of this host that sent what ended that read; of a call that reads one socket. */
+static bool is_sent(const struct wp_explainer *x, const struct wp_slice *slice, struct end *end)
+{
+    struct wp_send sent;
+    if (!wp_wait_is_reading(slice) || slice->cause_a & WP_POSITION_ACKNOWLEDGES ||
+        wp_messages_match(&x->timeline->messages, slice->cause_d, slice->cause_a, slice->wake_ns, &sent) !=
+            WP_MATCH_FOUND ||
+        sent.time_ns > wp_explain_horizon(x))
+        return false;
+    *end = (struct end){sent.thread, slice->cause_d};
+    return sent.thread;
+}
+
+static bool find_end(struct wp_explainer *x, uint32_t index, const struct wp_slice *slice, struct end *end)
 {
     const uint8_t others = WP_SLICE_PREEMPTED | WP_SLICE_BORN | WP_SLICE_EXEC | WP_SLICE_RENAME | WP_SLICE_DELIBERATE;
+    *end = (struct end){0};
     if (!slice->wake_ns || !slice->in_ns || slice->is_cut || slice->is_inferred || slice->flags & others ||
-        slice->state == WP_STATE_UNINTERRUPTIBLE || !is_repeatable(slice))
-        return 0;
-    uint32_t waker = wp_explain_waker(x, slice);
-    bool is_task = waker && waker != index && !wp_explain_is_kernel(x, waker);
-    return is_task && !wp_slice_is_interrupted(x->timeline, slice) ? waker : 0;
+        slice->state == WP_STATE_UNINTERRUPTIBLE || !is_repeatable(x, slice) ||
+        wp_slice_is_interrupted(x->timeline, slice))
+        return false;
+    if (slice->cause == WP_CAUSE_MESSAGE)
+        return is_sent(x, slice, end) && end->thread != index;
+    if (slice->cause == WP_CAUSE_TASK)
+        end->thread = slice->waker;
+    bool is_timer = slice->cause == WP_CAUSE_TIMER || (!end->thread && wp_slice_signal(slice));
+    return is_timer || (end->thread && end->thread != index && !wp_explain_is_kernel(x, end->thread));
 }
 
 static bool is_same_place(const struct wp_explainer *x, const struct wp_slice *one, const struct wp_slice *other)
@@ -59,26 +83,27 @@ static bool is_same_place(const struct wp_explainer *x, const struct wp_slice *o
         wp_explain_is_one_place(dictionary, one->stack, other->stack);
 }
 
-/* Of several wakings of one thread with none of another between, only the last
- * is listed: its own sleeps tell more. */
-static bool has_woken(const struct wp_explainer *x, uint32_t index, uint64_t from_ns, uint64_t to_ns)
+/* --- the run between two of them --- */
+
+/* That waking tells nobody anything: it gives back a lock, as that of a condition, or an interrupt let the kernel work.
+ */
+static bool is_idle_waking(struct wp_explainer *x, const struct wp_slice *slice)
 {
-    const struct wp_woken_list *list = wp_woken_by(&x->timeline->woken, index);
-    if (!list || (list->ring.first == list->ring.end && !list->last.thread))
-        return false;
-    uint64_t i = wp_woken_since(list, from_ns);
-    const struct wp_woken_one *woken = i < list->ring.end ? wp_woken_at(list, i) : &list->last;
-    if (!woken->thread || woken->time_ns < from_ns)
-        return false;
-    if (woken->time_ns <= to_ns)
-        return true;
-    const struct wp_thread *thread = &x->timeline->threads[woken->thread];
-    uint64_t ordinal = wp_thread_find(thread, to_ns);
+    bool is_kernel = wp_is_kernel_thread(x->timeline, slice->identity) && slice->flags & WP_SLICE_IN_IRQ;
+    return is_kernel || wp_explain_is_lock(x, slice);
+}
+
+/* Has the thread woken that one then, for more than a lock? */
+static bool has_woken_one(struct wp_explainer *x, uint32_t index, uint32_t woken, const struct wp_interval *run)
+{
+    const struct wp_thread *thread = &x->timeline->threads[woken];
+    uint64_t ordinal = wp_thread_find(thread, run->end_ns + WP_EARLY_WAKING_NS);
     for (uint32_t looks = 0; ordinal != thread->slice_end; ordinal--) {
         const struct wp_slice *slice = wp_thread_slice(thread, ordinal);
-        if (slice->end_ns && slice->end_ns < from_ns)
+        if (slice->end_ns && slice->end_ns < run->start_ns)
             return false;
-        if (++looks > WOKEN_LIMIT || (slice->waker == index && slice->wake_ns >= from_ns && slice->wake_ns <= to_ns))
+        bool is_meanwhile = slice->waker == index && slice->wake_ns >= run->start_ns && slice->wake_ns <= run->end_ns;
+        if (++looks > WOKEN_LIMIT || (is_meanwhile && !is_idle_waking(x, slice)))
             return true;
         if (ordinal == thread->first_slice)
             return false;
@@ -86,15 +111,51 @@ static bool has_woken(const struct wp_explainer *x, uint32_t index, uint64_t fro
     return false;
 }
 
-static bool has_created(const struct wp_explainer *x, uint32_t index, uint64_t from_ns, uint64_t to_ns)
+/* Of several wakings of one thread with none of another between, only the last is listed: its own sleeps tell more. */
+static bool has_woken(struct wp_explainer *x, uint32_t index, const struct wp_interval *run)
+{
+    const struct wp_woken_list *list = wp_woken_by(&x->timeline->woken, index);
+    if (!list)
+        return false;
+    for (uint64_t i = wp_woken_since(list, run->start_ns);; i++) {
+        const struct wp_woken_one *woken = i < list->ring.end ? wp_woken_at(list, i) : &list->last;
+        if (woken->thread && woken->time_ns >= run->start_ns && has_woken_one(x, index, woken->thread, run))
+            return true;
+        if (i >= list->ring.end || woken->time_ns > run->end_ns)
+            return false;
+    }
+}
+
+static bool has_created(const struct wp_explainer *x, uint32_t index, const struct wp_interval *run)
 {
     for (uint32_t i = x->timeline->live_count; i-- > 0;) {
         const struct wp_thread *thread = &x->timeline->threads[x->timeline->live[i]];
-        if (thread->creator == index && thread->birth_ns >= from_ns && thread->birth_ns <= to_ns)
+        if (thread->birth_ns && thread->birth_ns < run->start_ns) /* as all before it */
+            return false;
+        if (thread->creator == index && thread->birth_ns >= run->start_ns && thread->birth_ns <= run->end_ns)
             return true;
     }
     return false;
 }
+
+/* Or may it have: of who answers others over streams, sends are not known by thread. */
+static bool has_sent(const struct wp_explainer *x, uint32_t index, const struct wp_interval *run)
+{
+    const struct wp_messages *messages = &x->timeline->messages;
+    struct wp_turn written;
+    if (wp_owed_over_streams(messages, index, run->end_ns) ||
+        (wp_turns_last_written(&messages->turns, index, run->end_ns, &written) && written.time_ns >= run->start_ns) ||
+        wp_messages_datagrams_of(messages, index, run->start_ns, run->end_ns))
+        return true;
+    struct wp_acts_back back = wp_acts_before(&messages->acts, index, run->end_ns + 1);
+    const struct wp_act *act;
+    while ((act = wp_acts_next(&back)) && act->time_ns >= run->start_ns)
+        if (!wp_act_is_read(act))
+            return true;
+    return false;
+}
+
+/* --- the row --- */
 
 /* A run that is as long parts two of these sleeps. */
 static uint64_t parts_ns(const struct wp_explainer *x, const struct wp_slice *slice)
@@ -103,15 +164,23 @@ static uint64_t parts_ns(const struct wp_explainer *x, const struct wp_slice *sl
     return tenth < join ? join : tenth < most ? tenth : most;
 }
 
-/* The sleep behind that one; a short one for a lock in between, as for the
- * mutex of a condition, is none. NONE: it has run too long, or there is none.
- */
+/* For a lock, as the mutex of a condition; a short one on a futex may be one. */
+static bool is_for_lock(struct wp_explainer *x, const struct wp_slice *before, const struct wp_slice *slice)
+{
+    bool is_other = slice->syscall == WP_CALL_FUTEX + 1 && slice->in_ns && slice->in_ns <= wp_explain_horizon(x) &&
+        !is_same_place(x, before, slice);
+    return is_other &&
+        (slice->in_ns - slice->out_ns < parts_ns(x, before) || wp_slice_holder(slice) || wp_explain_is_lock(x, slice));
+}
+
+/* The sleep behind that one, those for locks left out. NONE: it has run too long, or there is none. */
 static enum wp_loop next_sleep(struct wp_explainer *x, uint32_t index, uint64_t ordinal, uint64_t *next)
 {
     const struct wp_thread *thread = &x->timeline->threads[index];
     const struct wp_slice *before = wp_thread_slice(thread, ordinal), *after;
     uint64_t horizon = wp_explain_horizon(x), parts = parts_ns(x, before), ran = 0;
-    for (*next = ordinal;;) {
+    *next = ordinal;
+    for (uint32_t locks = 0; locks <= LOCK_LIMIT; locks++) {
         ran += wp_explain_ran_until(x, thread, *next, parts, next);
         if (ran >= parts)
             return WP_LOOP_NONE;
@@ -120,69 +189,119 @@ static enum wp_loop next_sleep(struct wp_explainer *x, uint32_t index, uint64_t 
         after = wp_thread_slice(thread, *next);
         if (wp_thread_slice(thread, *next - 1)->end_ns != after->out_ns)
             return WP_LOOP_NONE;
-        bool is_lock = after->syscall == WP_CALL_FUTEX + 1 && !is_same_place(x, before, after);
-        if (!is_lock || !after->in_ns || after->in_ns > horizon || after->in_ns - before->in_ns >= parts)
+        if (!is_for_lock(x, before, after))
             return WP_LOOP_ENDED;
     }
+    return WP_LOOP_NONE;
 }
 
-/* Does the sleep of that slice, which a task ended, go on with another one?
- * ENDED: with `*next`, whose end is known. */
+/* Does the sleep of that slice go on with another one? ENDED: with `*next`, whose end is known. */
 static enum wp_loop next_turn(struct wp_explainer *x, uint32_t index, uint64_t ordinal, uint64_t *next)
 {
     const struct wp_thread *thread = &x->timeline->threads[index];
     const struct wp_slice *before = wp_thread_slice(thread, ordinal);
-    uint64_t horizon = wp_explain_horizon(x);
     enum wp_loop known = next_sleep(x, index, ordinal, next);
     if (known != WP_LOOP_ENDED)
         return known;
     const struct wp_slice *after = wp_thread_slice(thread, *next);
+    const struct wp_interval run = {x->host, index, before->in_ns, after->out_ns};
     const uint8_t others = WP_SLICE_EXEC | WP_SLICE_RENAME | WP_SLICE_DELIBERATE;
     if (after->flags & others || after->is_asking != before->is_asking || !is_same_place(x, before, after) ||
-        has_woken(x, index, before->in_ns, after->out_ns) || has_created(x, index, before->in_ns, after->out_ns) ||
-        wp_owed_by(&x->timeline->messages, index, before->out_ns) ||
-        wp_owed_by(&x->timeline->messages, index, after->out_ns))
+        has_woken(x, index, &run) || has_sent(x, index, &run) || has_created(x, index, &run))
         return WP_LOOP_NONE;
-    return after->in_ns && after->in_ns <= horizon ? WP_LOOP_ENDED : WP_LOOP_OPEN;
+    return after->in_ns && after->in_ns <= wp_explain_horizon(x) ? WP_LOOP_ENDED : WP_LOOP_OPEN;
 }
 
-/* What ended that sleep had been under way for the thread as the first one began, and has ended none before. */
-static bool is_wanted(struct wp_explainer *x, uint32_t index, const struct wp_slice *first, const struct wp_slice *last)
+/* The last sleep of the row that the sleep of that slice is of; ENDED: it is another one. */
+static enum wp_loop find_last(struct wp_explainer *x, uint32_t index, uint64_t ordinal, uint64_t *last)
 {
-    uint32_t waker = ended_by(x, index, last);
-    uint64_t latest_ns = first->out_ns + x->options.fit_ns;
-    bool is_guess;
-    if (!waker || waker == wp_explain_waker(x, first) || wp_explain_is_layer(x, waker))
+    const struct wp_thread *thread = &x->timeline->threads[index];
+    struct wp_row_cache *known = &x->rows[index % WP_LOOP_CACHE];
+    bool is_known = known->host == x->host && known->thread == index && known->leaves == x->fleet->leaves &&
+        known->first <= ordinal && ordinal < known->last;
+    if (is_known && is_same_place(x, wp_thread_slice(thread, ordinal), wp_thread_slice(thread, known->last))) {
+        *last = known->last;
+        return *last - ordinal < ROW_LIMIT ? WP_LOOP_ENDED : WP_LOOP_NONE;
+    }
+    enum wp_loop turn = WP_LOOP_ENDED;
+    struct end end;
+    for (*last = ordinal; turn == WP_LOOP_ENDED;) {
+        uint64_t next;
+        if (*last - ordinal >= ROW_LIMIT || !find_end(x, index, wp_thread_slice(thread, *last), &end))
+            return WP_LOOP_NONE;
+        turn = next_turn(x, index, *last, &next);
+        *last = turn == WP_LOOP_ENDED ? next : *last;
+    }
+    if (turn == WP_LOOP_OPEN)
+        return WP_LOOP_OPEN;
+    *known = (struct wp_row_cache){x->host, index, x->fleet->leaves, ordinal, *last};
+    return *last == ordinal ? WP_LOOP_NONE : WP_LOOP_ENDED;
+}
+
+/* --- what it was all for --- */
+
+/* How many sleeps at that place others ended since it last ended one, before that sleep and since then; UINT32_MAX: it
+ * has ended none. */
+static uint32_t ended_since(
+    struct wp_explainer *x, uint32_t index, uint64_t last, const struct end *end, uint64_t since_ns)
+{
+    const struct wp_thread *thread = &x->timeline->threads[index];
+    const struct wp_slice *slice = wp_thread_slice(thread, last);
+    uint32_t others = 0;
+    for (uint64_t i = last; i-- > thread->first_slice && last - i < ROW_LIMIT;) {
+        const struct wp_slice *before = wp_thread_slice(thread, i);
+        struct end by;
+        if (before->in_ns <= since_ns)
+            return UINT32_MAX;
+        if (!is_same_place(x, slice, before))
+            continue;
+        if (find_end(x, index, before, &by) && by.thread == end->thread)
+            return others;
+        others++;
+    }
+    return UINT32_MAX;
+}
+
+/* What ended the last sleep had been under way for the thread as the first one began, and has ended none before.
+ * *is_guess: it has, and all that came since was of others. */
+static bool is_wanted(struct wp_explainer *x, uint32_t index, uint64_t first, uint64_t last, bool *is_guess)
+{
+    const struct wp_thread *thread = &x->timeline->threads[index];
+    const struct wp_slice *sleep = wp_thread_slice(thread, first), *slice = wp_thread_slice(thread, last);
+    uint64_t latest_ns = sleep->out_ns + x->options.fit_ns;
+    struct end by, before;
+    *is_guess = false;
+    if (!find_end(x, index, slice, &by) || !by.thread || wp_explain_is_layer(x, by.thread) ||
+        !find_end(x, index, sleep, &before) || before.thread == by.thread || before.socket != by.socket)
         return false;
-    const struct wp_thread *child = &x->timeline->threads[waker];
-    if (is_for_children(last) && child->creator == index && child->birth_ns) /* it ends once */
+    const struct wp_thread *child = &x->timeline->threads[by.thread];
+    if (is_for_children(slice) && child->creator == index && child->birth_ns) /* it ends once */
         return child->birth_ns <= latest_ns;
-    uint64_t since_ns = wp_explain_outstanding_since(x, index, last, &is_guess);
-    return since_ns && !is_guess && since_ns <= latest_ns && !wp_explain_is_outdated(x, since_ns) &&
-        wp_explain_last_woken(x, index, waker, last->wake_ns) < since_ns &&
-        !wp_explain_may_be_answered(x, index, last, since_ns);
+    bool is_at_some_time;
+    uint64_t since_ns = wp_explain_outstanding_since(x, index, slice, &is_at_some_time);
+    if (!since_ns || is_at_some_time || since_ns > latest_ns || wp_explain_is_outdated(x, since_ns) ||
+        wp_explain_may_be_answered(x, index, slice, since_ns))
+        return false;
+    uint32_t others = ended_since(x, index, last, &by, since_ns);
+    *is_guess = others != UINT32_MAX;
+    return others >= OTHERS_LIMIT;
 }
 
 enum wp_loop wp_explain_spurious(struct wp_explainer *x, uint32_t index, uint64_t ordinal, struct wp_loop_end *end)
 {
     const struct wp_thread *thread = &x->timeline->threads[index];
-    const struct wp_slice *first = wp_thread_slice(thread, ordinal);
-    uint64_t last = ordinal, next;
-    if (!wp_explain_may_be_spurious(first) || !ended_by(x, index, first))
+    struct end by;
+    uint64_t last;
+    bool is_guess;
+    if (!find_end(x, index, wp_thread_slice(thread, ordinal), &by))
         return WP_LOOP_NONE;
-    enum wp_loop turn = WP_LOOP_ENDED;
-    for (uint32_t turns = 0; turn == WP_LOOP_ENDED; turns++) {
-        if (turns == TURN_LIMIT || !ended_by(x, index, wp_thread_slice(thread, last)))
-            return WP_LOOP_NONE;
-        turn = next_turn(x, index, last, &next);
-        last = turn == WP_LOOP_ENDED ? next : last;
-    }
-    if (turn == WP_LOOP_OPEN)
-        return WP_LOOP_OPEN;
-    const struct wp_slice *slice = wp_thread_slice(thread, last);
-    if (last == ordinal || !is_wanted(x, index, first, slice))
+    enum wp_loop row = find_last(x, index, ordinal, &last);
+    if (row != WP_LOOP_ENDED)
+        return row;
+    if (!is_wanted(x, index, ordinal, last, &is_guess))
         return WP_LOOP_NONE;
-    *end = (struct wp_loop_end){.ordinal = last, .slice = *slice};
+    *end = (struct wp_loop_end){.ordinal = last, .slice = *wp_thread_slice(thread, last)};
+    end->slice.is_inferred |= is_guess;
     return WP_LOOP_ENDED;
 }
 

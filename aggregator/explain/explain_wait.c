@@ -560,15 +560,19 @@ void wp_explain_sleep(
     struct wp_owing_end owing;
     bool is_owing = wp_explain_owing(x, index, slice, &owing) != WP_OWING_NOTHING;
     bool is_in_vain = wp_explain_may_be_spurious(slice) && in_vain(x, &wait, &part);
-    bool may_go_on = !is_in_vain &&
-        (wp_explain_may_go_on(slice) || is_owing || (x->depth > 1 && wp_wait_is_for_others(x, &wait)));
+    bool may_go_on =
+        !is_in_vain && (wp_explain_may_go_on(slice) || is_owing || (x->depth > 1 && wp_wait_is_for_others(x, &wait)));
     bool is_unknown = may_go_on && join_loop(x, &wait, &part);
     bool is_doubtful = slice->is_inferred || wait.slice->is_inferred || is_unknown;
     x->doubts += is_doubtful;
+    uint64_t parted_ns = x->parted_ns;
+    if (wait.is_joined)
+        x->parted_ns = part.to_ns + (uint64_t)x->shift_ns;
     bool is_later = owing.sent_ns && wait.slice->in_ns > owing.sent_ns; /* what the loop had outstanding beside it */
     if (is_owing && (wait.slice == slice || is_later))
         on_owed(x, &wait, &owing, from, part.to_ns);
     else
         by_cause(x, &wait, from, part.to_ns);
+    x->parted_ns = parted_ns;
     x->doubts -= is_doubtful;
 }
