@@ -11,11 +11,12 @@
 #include "aggregator/timeline/holders.h"
 #include "aggregator/timeline/slices.h"
 
-#define ROW_LIMIT 256u  /* slices of a row: a thread that is woken more often takes what it is woken for */
-#define RUN_LIMIT 10u   /* a run that is longer than so many that part sleeps, however long the sleep was, is work */
-#define LOCK_LIMIT 8u   /* sleeps for locks between two of a row */
-#define WOKEN_LIMIT 32u /* slices of one that may have been woken meanwhile */
-#define OTHERS_LIMIT 8u /* ends by others since its own before: those are heartbeats beside it, as it seems */
+#define ROW_LIMIT 256u   /* slices of a row: a thread that is woken more often takes what it is woken for */
+#define RUN_LIMIT 10u    /* a run that is longer than so many that part sleeps, however long the sleep was, is work */
+#define LOCK_LIMIT 8u    /* sleeps for locks between two of a row */
+#define WOKEN_LIMIT 32u  /* slices of one that may have been woken meanwhile */
+#define UNBORN_LIMIT 64u /* threads that are as old as the recording: all before them are, too */
+#define OTHERS_LIMIT 8u  /* ends by others since its own before: those are heartbeats beside it, as it seems */
 
 /* Numbers of x86-64. */
 enum { CALL_WAIT4 = 61, CALL_SIGTIMEDWAIT = 128, CALL_WAITID = 247 };
@@ -128,10 +129,12 @@ static bool has_woken(struct wp_explainer *x, uint32_t index, const struct wp_in
 
 static bool has_created(const struct wp_explainer *x, uint32_t index, const struct wp_interval *run)
 {
-    for (uint32_t i = x->timeline->live_count; i-- > 0;) {
+    uint32_t unborn = 0;
+    for (uint32_t i = x->timeline->live_count; i-- > 0 && unborn < UNBORN_LIMIT;) {
         const struct wp_thread *thread = &x->timeline->threads[x->timeline->live[i]];
         if (thread->birth_ns && thread->birth_ns < run->start_ns) /* as all before it */
             return false;
+        unborn += !thread->birth_ns;
         if (thread->creator == index && thread->birth_ns >= run->start_ns && thread->birth_ns <= run->end_ns)
             return true;
     }
@@ -212,30 +215,30 @@ static enum wp_loop next_turn(struct wp_explainer *x, uint32_t index, uint64_t o
     return after->in_ns && after->in_ns <= wp_explain_horizon(x) ? WP_LOOP_ENDED : WP_LOOP_OPEN;
 }
 
-/* The last sleep of the row that the sleep of that slice is of; ENDED: it is another one. */
+/* The last sleep of the row that the sleep of that slice is of; ENDED: it is another one. The sleeps of a row are asked
+ * about one after the other: how far it goes is found once. */
 static enum wp_loop find_last(struct wp_explainer *x, uint32_t index, uint64_t ordinal, uint64_t *last)
 {
     const struct wp_thread *thread = &x->timeline->threads[index];
-    struct wp_row_cache *known = &x->rows[index % WP_LOOP_CACHE];
-    bool is_known = known->host == x->host && known->thread == index && known->leaves == x->fleet->leaves &&
-        known->first <= ordinal && ordinal < known->last;
-    if (is_known && is_same_place(x, wp_thread_slice(thread, ordinal), wp_thread_slice(thread, known->last))) {
-        *last = known->last;
-        return *last - ordinal < ROW_LIMIT ? WP_LOOP_ENDED : WP_LOOP_NONE;
-    }
+    struct wp_row_cache *row = &x->rows[index % WP_LOOP_CACHE];
+    bool is_known = row->host == x->host && row->thread == index && row->leaves == x->fleet->leaves &&
+        row->first <= ordinal && ordinal < row->last &&
+        is_same_place(x, wp_thread_slice(thread, ordinal), wp_thread_slice(thread, row->last));
+    if (!is_known)
+        *row = (struct wp_row_cache){x->host, index, x->fleet->leaves, ordinal, ordinal, false};
     enum wp_loop turn = WP_LOOP_ENDED;
-    struct end end;
-    for (*last = ordinal; turn == WP_LOOP_ENDED;) {
+    while (!row->is_over && turn == WP_LOOP_ENDED && row->last - ordinal < ROW_LIMIT) {
+        struct end end;
         uint64_t next;
-        if (*last - ordinal >= ROW_LIMIT || !find_end(x, index, wp_thread_slice(thread, *last), &end))
-            return WP_LOOP_NONE;
-        turn = next_turn(x, index, *last, &next);
-        *last = turn == WP_LOOP_ENDED ? next : *last;
+        turn = find_end(x, index, wp_thread_slice(thread, row->last), &end) ? next_turn(x, index, row->last, &next)
+                                                                            : WP_LOOP_NONE;
+        row->last = turn == WP_LOOP_ENDED ? next : row->last;
+        row->is_over = turn == WP_LOOP_NONE;
     }
+    *last = row->last;
     if (turn == WP_LOOP_OPEN)
         return WP_LOOP_OPEN;
-    *known = (struct wp_row_cache){x->host, index, x->fleet->leaves, ordinal, *last};
-    return *last == ordinal ? WP_LOOP_NONE : WP_LOOP_ENDED;
+    return row->is_over && *last != ordinal && *last - ordinal < ROW_LIMIT ? WP_LOOP_ENDED : WP_LOOP_NONE;
 }
 
 /* --- what it was all for --- */

@@ -43,11 +43,11 @@ struct wp_loop_cache {
 };
 #define WP_LOOP_CACHE 16u
 
-/* Of a row of sleeps that something ended for nothing (explain_spurious.h) the slices of one sleep and of the last;
- * last 0: none. */
+/* A row of sleeps that something ended for nothing (explain_spurious.h): from that slice up to that one. */
 struct wp_row_cache {
     uint32_t host, thread, leaves;
     uint64_t first, last;
+    bool is_over; /* nothing follows it; else that is not known yet */
 };
 
 /* The node of a process upon another node; node 0: none. */

@@ -515,6 +515,27 @@ static __attribute__((noinline)) void on_owed(
     by_cause(x, wait, from, to);
 }
 
+/* A sleep that may go on with others, of a loop or since it was ended for nothing; `owing`: with an answer owed. */
+static __attribute__((noinline)) void on_row(
+    struct wp_explainer *x, struct wp_wait *wait, struct asleep *part, const struct wp_owing_end *owing, bool may_go_on)
+{
+    const struct wp_slice *slice = wait->slice;
+    uint64_t parted_ns = x->parted_ns;
+    bool is_in_vain = wp_explain_may_be_spurious(slice) && in_vain(x, wait, part);
+    bool is_unknown = !is_in_vain && may_go_on && join_loop(x, wait, part);
+    bool is_doubtful = slice->is_inferred || wait->slice->is_inferred || is_unknown;
+    bool is_later = owing && owing->sent_ns && wait->slice->in_ns > owing->sent_ns; /* what else was outstanding */
+    if (wait->is_joined)
+        x->parted_ns = part->to_ns + (uint64_t)x->shift_ns;
+    x->doubts += is_doubtful;
+    if (owing && (wait->slice == slice || is_later))
+        on_owed(x, wait, owing, part->from_ns, part->to_ns);
+    else
+        by_cause(x, wait, part->from_ns, part->to_ns);
+    x->doubts -= is_doubtful;
+    x->parted_ns = parted_ns;
+}
+
 void wp_explain_sleep(
     struct wp_explainer *x, uint32_t node, uint32_t index, uint64_t ordinal, uint64_t from, uint64_t to)
 {
@@ -559,20 +580,12 @@ void wp_explain_sleep(
     struct asleep part = {ordinal, from, to, &loop};
     struct wp_owing_end owing;
     bool is_owing = wp_explain_owing(x, index, slice, &owing) != WP_OWING_NOTHING;
-    bool is_in_vain = wp_explain_may_be_spurious(slice) && in_vain(x, &wait, &part);
-    bool may_go_on =
-        !is_in_vain && (wp_explain_may_go_on(slice) || is_owing || (x->depth > 1 && wp_wait_is_for_others(x, &wait)));
-    bool is_unknown = may_go_on && join_loop(x, &wait, &part);
-    bool is_doubtful = slice->is_inferred || wait.slice->is_inferred || is_unknown;
-    x->doubts += is_doubtful;
-    uint64_t parted_ns = x->parted_ns;
-    if (wait.is_joined)
-        x->parted_ns = part.to_ns + (uint64_t)x->shift_ns;
-    bool is_later = owing.sent_ns && wait.slice->in_ns > owing.sent_ns; /* what the loop had outstanding beside it */
-    if (is_owing && (wait.slice == slice || is_later))
-        on_owed(x, &wait, &owing, from, part.to_ns);
-    else
-        by_cause(x, &wait, from, part.to_ns);
-    x->parted_ns = parted_ns;
-    x->doubts -= is_doubtful;
+    bool may_go_on = wp_explain_may_go_on(slice) || is_owing || (x->depth > 1 && wp_wait_is_for_others(x, &wait));
+    if (may_go_on || wp_explain_may_be_spurious(slice)) {
+        on_row(x, &wait, &part, is_owing ? &owing : NULL, may_go_on);
+        return;
+    }
+    x->doubts += slice->is_inferred;
+    by_cause(x, &wait, from, to);
+    x->doubts -= slice->is_inferred;
 }
