@@ -243,26 +243,28 @@ static enum wp_loop find_last(struct wp_explainer *x, uint32_t index, uint64_t o
 
 /* --- what it was all for --- */
 
-/* How many sleeps at that place others ended since it last ended one, before that sleep and since then; UINT32_MAX: it
- * has ended none. */
-static uint32_t ended_since(
-    struct wp_explainer *x, uint32_t index, uint64_t last, const struct end *end, uint64_t since_ns)
+/* The sleep at that place which the same one ended last before that one, and how many others ended since. */
+struct ended {
+    uint64_t ordinal, in_ns; /* in_ns 0: none is known */
+    uint32_t others;
+};
+
+static struct ended ended_before(struct wp_explainer *x, uint32_t index, uint64_t last, const struct end *end)
 {
     const struct wp_thread *thread = &x->timeline->threads[index];
     const struct wp_slice *slice = wp_thread_slice(thread, last);
+    struct end by;
     uint32_t others = 0;
     for (uint64_t i = last; i-- > thread->first_slice && last - i < ROW_LIMIT;) {
         const struct wp_slice *before = wp_thread_slice(thread, i);
-        struct end by;
-        if (before->in_ns <= since_ns)
-            return UINT32_MAX;
         if (!is_same_place(x, slice, before))
             continue;
-        if (find_end(x, index, before, &by) && by.thread == end->thread)
-            return others;
+        bool may_be = before->waker == end->thread || before->cause == WP_CAUSE_MESSAGE;
+        if (may_be && find_end(x, index, before, &by) && by.thread == end->thread)
+            return (struct ended){i, before->in_ns, others};
         others++;
     }
-    return UINT32_MAX;
+    return (struct ended){0, 0, others};
 }
 
 /* What ended the last sleep had been under way for the thread as the first one began, and has ended none before.
@@ -273,21 +275,22 @@ static bool is_wanted(struct wp_explainer *x, uint32_t index, uint64_t first, ui
     const struct wp_slice *sleep = wp_thread_slice(thread, first), *slice = wp_thread_slice(thread, last);
     uint64_t latest_ns = sleep->out_ns + x->options.fit_ns;
     struct end by, before;
+    bool is_at_some_time;
     *is_guess = false;
-    if (!find_end(x, index, slice, &by) || !by.thread || wp_explain_is_layer(x, by.thread) ||
-        !find_end(x, index, sleep, &before) || before.thread == by.thread || before.socket != by.socket)
+    if (!find_end(x, index, slice, &by) || !by.thread || !find_end(x, index, sleep, &before) ||
+        before.thread == by.thread || before.socket != by.socket)
         return false;
     const struct wp_thread *child = &x->timeline->threads[by.thread];
     if (is_for_children(slice) && child->creator == index && child->birth_ns) /* it ends once */
-        return child->birth_ns <= latest_ns;
-    bool is_at_some_time;
-    uint64_t since_ns = wp_explain_outstanding_since(x, index, slice, &is_at_some_time);
-    if (!since_ns || is_at_some_time || since_ns > latest_ns || wp_explain_is_outdated(x, since_ns) ||
-        wp_explain_may_be_answered(x, index, slice, since_ns))
+        return child->birth_ns <= latest_ns && !wp_explain_is_layer(x, by.thread);
+    struct ended ended = ended_before(x, index, last, &by);
+    bool is_seldom = ended.others >= OTHERS_LIMIT;
+    if ((ended.in_ns && ended.ordinal >= first && !is_seldom) || wp_explain_is_layer(x, by.thread))
         return false;
-    uint32_t others = ended_since(x, index, last, &by, since_ns);
-    *is_guess = others != UINT32_MAX;
-    return others >= OTHERS_LIMIT;
+    uint64_t since_ns = wp_explain_outstanding_since(x, index, slice, &is_at_some_time);
+    *is_guess = ended.in_ns > since_ns;
+    return since_ns && !is_at_some_time && since_ns <= latest_ns && (is_seldom || !*is_guess) &&
+        !wp_explain_is_outdated(x, since_ns) && !wp_explain_may_be_answered(x, index, slice, since_ns);
 }
 
 enum wp_loop wp_explain_spurious(struct wp_explainer *x, uint32_t index, uint64_t ordinal, struct wp_loop_end *end)
