@@ -11,12 +11,11 @@
 #include "aggregator/timeline/holders.h"
 #include "aggregator/timeline/slices.h"
 
-#define ROW_LIMIT 256u   /* slices of a row: a thread that is woken more often takes what it is woken for */
-#define RUN_LIMIT 10u    /* a run that is longer than so many that part sleeps, however long the sleep was, is work */
-#define LOCK_LIMIT 8u    /* sleeps for locks between two of a row */
-#define WOKEN_LIMIT 32u  /* slices of one that may have been woken meanwhile */
-#define UNBORN_LIMIT 64u /* threads that are as old as the recording: all before them are, too */
-#define OTHERS_LIMIT 8u  /* ends by others since its own before: those are heartbeats beside it, as it seems */
+#define ROW_LIMIT 256u  /* slices of a row: a thread that is woken more often takes what it is woken for */
+#define RUN_LIMIT 10u   /* a run that is longer than so many that part sleeps, however long the sleep was, is work */
+#define LOCK_LIMIT 8u   /* sleeps for locks between two of a row */
+#define WOKEN_LIMIT 32u /* slices of one that may have been woken meanwhile */
+#define OTHERS_LIMIT 8u /* ends by others since its own before: those are heartbeats beside it, as it seems */
 
 /* Numbers of x86-64. */
 enum { CALL_WAIT4 = 61, CALL_SIGTIMEDWAIT = 128, CALL_WAITID = 247 };
@@ -44,33 +43,36 @@ struct end {
     uint32_t thread, socket;
 };
 
-/* The thread of this host that sent what ended that read; of a call that reads one socket. */
-static bool is_sent(const struct wp_explainer *x, const struct wp_slice *slice, struct end *end)
-{
-    struct wp_send sent;
-    if (!wp_wait_is_reading(slice) || slice->cause_a & WP_POSITION_ACKNOWLEDGES ||
-        wp_messages_match(&x->timeline->messages, slice->cause_d, slice->cause_a, slice->wake_ns, &sent) !=
-            WP_MATCH_FOUND ||
-        sent.time_ns > wp_explain_horizon(x))
-        return false;
-    *end = (struct end){sent.thread, slice->cause_d};
-    return sent.thread;
-}
-
-static bool find_end(struct wp_explainer *x, uint32_t index, const struct wp_slice *slice, struct end *end)
+/* Something that says nothing of another wait ended it: a task, a timer, what came on a socket that is read. */
+static bool may_go_on(struct wp_explainer *x, uint32_t index, const struct wp_slice *slice)
 {
     const uint8_t others = WP_SLICE_PREEMPTED | WP_SLICE_BORN | WP_SLICE_EXEC | WP_SLICE_RENAME | WP_SLICE_DELIBERATE;
-    *end = (struct end){0};
     if (!slice->wake_ns || !slice->in_ns || slice->is_cut || slice->is_inferred || slice->flags & others ||
         slice->state == WP_STATE_UNINTERRUPTIBLE || !is_repeatable(x, slice) ||
         wp_slice_is_interrupted(x->timeline, slice))
         return false;
     if (slice->cause == WP_CAUSE_MESSAGE)
-        return is_sent(x, slice, end) && end->thread != index;
-    if (slice->cause == WP_CAUSE_TASK)
-        end->thread = slice->waker;
-    bool is_timer = slice->cause == WP_CAUSE_TIMER || (!end->thread && wp_slice_signal(slice));
-    return is_timer || (end->thread && end->thread != index && !wp_explain_is_kernel(x, end->thread));
+        return wp_wait_is_reading(slice) && !(slice->cause_a & WP_POSITION_ACKNOWLEDGES);
+    if (slice->cause == WP_CAUSE_TASK && slice->waker)
+        return slice->waker != index && !wp_explain_is_kernel(x, slice->waker);
+    return slice->cause == WP_CAUSE_TIMER || wp_slice_signal(slice);
+}
+
+/* False: it is not known who did, or on another host. */
+static bool find_end(struct wp_explainer *x, uint32_t index, const struct wp_slice *slice, struct end *end)
+{
+    struct wp_send sent;
+    if (!may_go_on(x, index, slice))
+        return false;
+    *end = (struct end){slice->cause == WP_CAUSE_TASK ? slice->waker : 0, 0};
+    if (slice->cause != WP_CAUSE_MESSAGE)
+        return true;
+    if (wp_messages_match(&x->timeline->messages, slice->cause_d, slice->cause_a, slice->wake_ns, &sent) !=
+            WP_MATCH_FOUND ||
+        sent.time_ns > wp_explain_horizon(x))
+        return false;
+    *end = (struct end){sent.thread, slice->cause_d};
+    return sent.thread && sent.thread != index;
 }
 
 static bool is_same_place(const struct wp_explainer *x, const struct wp_slice *one, const struct wp_slice *other)
@@ -129,14 +131,13 @@ static bool has_woken(struct wp_explainer *x, uint32_t index, const struct wp_in
 
 static bool has_created(const struct wp_explainer *x, uint32_t index, const struct wp_interval *run)
 {
-    uint32_t unborn = 0;
-    for (uint32_t i = x->timeline->live_count; i-- > 0 && unborn < UNBORN_LIMIT;) {
+    uint32_t i = x->timeline->threads[index].forked_ns < run->start_ns ? 0 : x->timeline->live_count;
+    while (i-- > 0) {
         const struct wp_thread *thread = &x->timeline->threads[x->timeline->live[i]];
-        if (thread->birth_ns && thread->birth_ns < run->start_ns) /* as all before it */
-            return false;
-        unborn += !thread->birth_ns;
         if (thread->creator == index && thread->birth_ns >= run->start_ns && thread->birth_ns <= run->end_ns)
             return true;
+        if (thread->birth_ns && thread->birth_ns < run->start_ns) /* as all before it */
+            return false;
     }
     return false;
 }
@@ -215,23 +216,34 @@ static enum wp_loop next_turn(struct wp_explainer *x, uint32_t index, uint64_t o
     return after->in_ns && after->in_ns <= wp_explain_horizon(x) ? WP_LOOP_ENDED : WP_LOOP_OPEN;
 }
 
+/* What is known of the row that the sleep of that slice is of; NULL: nothing. */
+static struct wp_row_cache *known_row(struct wp_explainer *x, uint32_t index, uint64_t ordinal)
+{
+    struct wp_row_cache *row = &x->rows[index % WP_LOOP_CACHE];
+    bool is_near = row->thread == index && row->first <= ordinal && ordinal <= row->last && row->host == x->host &&
+        row->leaves == x->fleet->leaves;
+    const struct wp_thread *thread = &x->timeline->threads[index];
+    bool is_known = is_near &&
+        (ordinal == row->last ||
+            is_same_place(x, wp_thread_slice(thread, ordinal), wp_thread_slice(thread, row->last)));
+    return is_known ? row : NULL;
+}
+
 /* The last sleep of the row that the sleep of that slice is of; ENDED: it is another one. The sleeps of a row are asked
  * about one after the other: how far it goes is found once. */
 static enum wp_loop find_last(struct wp_explainer *x, uint32_t index, uint64_t ordinal, uint64_t *last)
 {
     const struct wp_thread *thread = &x->timeline->threads[index];
-    struct wp_row_cache *row = &x->rows[index % WP_LOOP_CACHE];
-    bool is_known = row->host == x->host && row->thread == index && row->leaves == x->fleet->leaves &&
-        row->first <= ordinal && ordinal < row->last &&
-        is_same_place(x, wp_thread_slice(thread, ordinal), wp_thread_slice(thread, row->last));
-    if (!is_known)
-        *row = (struct wp_row_cache){x->host, index, x->fleet->leaves, ordinal, ordinal, false};
+    struct wp_row_cache *row = known_row(x, index, ordinal);
     enum wp_loop turn = WP_LOOP_ENDED;
+    if (!row) {
+        row = &x->rows[index % WP_LOOP_CACHE];
+        *row = (struct wp_row_cache){x->host, index, x->fleet->leaves, ordinal, ordinal, false};
+    }
     while (!row->is_over && turn == WP_LOOP_ENDED && row->last - ordinal < ROW_LIMIT) {
-        struct end end;
         uint64_t next;
-        turn = find_end(x, index, wp_thread_slice(thread, row->last), &end) ? next_turn(x, index, row->last, &next)
-                                                                            : WP_LOOP_NONE;
+        turn = may_go_on(x, index, wp_thread_slice(thread, row->last)) ? next_turn(x, index, row->last, &next)
+                                                                       : WP_LOOP_NONE;
         row->last = turn == WP_LOOP_ENDED ? next : row->last;
         row->is_over = turn == WP_LOOP_NONE;
     }
@@ -293,13 +305,21 @@ static bool is_wanted(struct wp_explainer *x, uint32_t index, uint64_t first, ui
         !wp_explain_is_outdated(x, since_ns) && !wp_explain_may_be_answered(x, index, slice, since_ns);
 }
 
+/* It sleeps in another call next, as most do. */
+static bool turns_away(const struct wp_explainer *x, const struct wp_thread *thread, uint64_t ordinal)
+{
+    const struct wp_slice *slice = wp_thread_slice(thread, ordinal);
+    const struct wp_slice *next = ordinal + 1 < thread->slice_end ? wp_thread_slice(thread, ordinal + 1) : slice;
+    return next->syscall != slice->syscall && next->syscall != WP_CALL_FUTEX + 1 &&
+        !(next->flags & WP_SLICE_PREEMPTED) && next->out_ns <= wp_explain_horizon(x);
+}
+
 enum wp_loop wp_explain_spurious(struct wp_explainer *x, uint32_t index, uint64_t ordinal, struct wp_loop_end *end)
 {
     const struct wp_thread *thread = &x->timeline->threads[index];
-    struct end by;
     uint64_t last;
     bool is_guess;
-    if (!find_end(x, index, wp_thread_slice(thread, ordinal), &by))
+    if (turns_away(x, thread, ordinal))
         return WP_LOOP_NONE;
     enum wp_loop row = find_last(x, index, ordinal, &last);
     if (row != WP_LOOP_ENDED)
