@@ -573,12 +573,8 @@ int wp_timeline_restore(struct wp_timeline *timeline, const Wakepath__Resume__Ch
     }
     for (size_t i = 0; !rc && i < from->n_threads; i++) {
         uint32_t creator = from->threads[i]->creator;
-        if (!creator || creator > from->n_threads || !made_threads[i])
-            continue;
-        struct wp_thread *thread = &timeline->threads[made_threads[i]],
-                         *by = &timeline->threads[made_threads[creator - 1]];
-        thread->creator = made_threads[creator - 1];
-        by->forked_ns = thread->birth_ns > by->forked_ns ? thread->birth_ns : by->forked_ns;
+        if (creator && creator <= from->n_threads && made_threads[i])
+            wp_timeline_set_creator(timeline, made_threads[i], made_threads[creator - 1]);
     }
     if (!rc)
         rc = wp_cpu_runs_restore(timeline, from, made_threads);
