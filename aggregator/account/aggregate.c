@@ -10,6 +10,7 @@
 #include "aggregator/account/sample_sums.h"
 #include "aggregator/account/transactions.h"
 #include "aggregator/explain/explain_loop.h"
+#include "aggregator/explain/explain_spurious.h"
 #include "aggregator/net/owed.h"
 #include "aggregator/timeline/slices.h"
 #include "aggregator/timeline/taken.h"
@@ -98,6 +99,15 @@ static void account(struct wp_aggregate *aggregate, const struct wp_interval *in
     aggregate->active_to_ns = to;
 }
 
+/* What it waited for may still come. */
+static __attribute__((noinline)) bool goes_on(
+    struct wp_aggregate *aggregate, uint32_t thread, uint64_t ordinal, const struct wp_slice *slice)
+{
+    bool is_of_loop = wp_explain_may_go_on(slice) || slice->cause == WP_CAUSE_MESSAGE;
+    return (is_of_loop && wp_explain_pending(aggregate->explainer, thread, ordinal)) ||
+        wp_explain_spurious_pending(aggregate->explainer, thread, ordinal);
+}
+
 /* True when the sleep of this slice can be accounted for. */
 static bool sleep_is_ready(
     struct wp_aggregate *aggregate, uint32_t thread, uint64_t ordinal, uint64_t until_ns, bool is_final)
@@ -105,9 +115,10 @@ static bool sleep_is_ready(
     const struct wp_slice *slice = wp_thread_slice(&aggregate->timeline->threads[thread], ordinal);
     if (!slice->in_ns || slice->in_ns > until_ns)
         return false;
-    bool may_go_on = wp_explain_may_go_on(slice) || slice->cause == WP_CAUSE_MESSAGE;
+    bool may_go_on =
+        wp_explain_may_go_on(slice) || slice->cause == WP_CAUSE_MESSAGE || wp_explain_may_be_spurious(slice);
     return is_final || until_ns - slice->in_ns > aggregate->reach_ns / 2 || !may_go_on ||
-        !wp_explain_pending(aggregate->explainer, thread, ordinal);
+        !goes_on(aggregate, thread, ordinal, slice);
 }
 
 /* No thread of its has done anything since the recording began. */

@@ -138,7 +138,7 @@ static __attribute__((noinline)) bool find_lock(struct wp_explainer *x, const st
     return says & STACK_KERNEL ? says & STACK_FILE : call == CALL_FLOCK || call == CALL_FCNTL;
 }
 
-static bool is_lock(struct wp_explainer *x, const struct wp_slice *slice)
+bool wp_explain_is_lock(struct wp_explainer *x, const struct wp_slice *slice)
 {
     if (slice->state != WP_STATE_INTERRUPTIBLE && slice->state != WP_STATE_UNINTERRUPTIBLE)
         return false;
@@ -195,7 +195,7 @@ static __attribute__((noinline)) const struct wp_slice *turn_of(
         if (slice->out_ns <= sleep->out_ns)
             break;
         bool is_others = is_ended && slice->waker && slice->waker != holder && slice->waker != wait->thread;
-        if (is_others && is_same_lock(x, sleep, slice) && is_lock(x, slice))
+        if (is_others && is_same_lock(x, sleep, slice) && wp_explain_is_lock(x, slice))
             return slice;
         if (ordinal == thread->first_slice)
             break;
@@ -207,7 +207,7 @@ bool wp_wait_on_lock(struct wp_explainer *x, const struct wp_wait *wait, uint32_
 {
     const struct wp_slice *turn;
     uint32_t looks = 0;
-    if (wait->is_kernel || !is_lock(x, wait->slice))
+    if (wait->is_kernel || !wp_explain_is_lock(x, wait->slice))
         return false;
     if (x->depth) /* no part of it is taken over by another layer, which would have the whole (wp_explain_relays) */
         x->asleep[x->depth - 1].site = 0;

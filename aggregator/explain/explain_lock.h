@@ -11,5 +11,7 @@
  * lock, and nothing is explained. */
 bool wp_wait_on_lock(
     struct wp_explainer *x, const struct wp_wait *wait, uint32_t waker, uint64_t from_ns, uint64_t to_ns);
+/* Was that sleep, which a thread ended, for a lock? */
+bool wp_explain_is_lock(struct wp_explainer *x, const struct wp_slice *slice);
 
 #endif

@@ -40,9 +40,8 @@ static bool is_unasked(const struct wp_explainer *x, const struct wp_slice *slic
     return wp_slice_is_interrupted(x->timeline, slice) || (is_message && only_ended(&x->timeline->messages, slice));
 }
 
-/* Since when the thread has had outstanding what ended that sleep; 0: it had not asked for it. *is_guess: at that time
- * at the earliest. */
-static uint64_t outstanding_since(struct wp_explainer *x, uint32_t index, const struct wp_slice *end, bool *is_guess)
+uint64_t wp_explain_outstanding_since(
+    struct wp_explainer *x, uint32_t index, const struct wp_slice *end, bool *is_guess)
 {
     const struct wp_timeline *timeline = x->timeline;
     const struct wp_blockop *op;
@@ -79,7 +78,8 @@ static bool is_for_itself(
     bool is_guess;
     if (!after->wake_ns || after->wake_ns > wp_explain_horizon(x) || after->cause == WP_CAUSE_TIMER)
         return false;
-    return is_unasked(x, after) || (outstanding_since(x, index, after, &is_guess) > before->in_ns && !is_guess);
+    return is_unasked(x, after) ||
+        (wp_explain_outstanding_since(x, index, after, &is_guess) > before->in_ns && !is_guess);
 }
 
 /* --- the paper's rule: hardly anything was run in between --- */
@@ -115,9 +115,7 @@ static uint64_t parts_ns(const struct wp_explainer *x, const struct wp_slice *sl
     return tenth > x->options.join_ns ? tenth : x->options.join_ns;
 }
 
-/* What the thread ran from that sleep on, parted by nothing but preemption; `*after` is the first slice behind it that
- * is not seen yet at the horizon or no preemption. */
-static uint64_t ran_until(
+uint64_t wp_explain_ran_until(
     const struct wp_explainer *x, const struct wp_thread *thread, uint64_t ordinal, uint64_t enough_ns, uint64_t *after)
 {
     uint64_t horizon = wp_explain_horizon(x), ran = 0;
@@ -157,7 +155,8 @@ static bool next_of_loop(struct wp_explainer *x, const struct wp_thread *thread,
 {
     const struct wp_slice *before = wp_thread_slice(thread, ordinal);
     if (!may_go_on(before) || !before->in_ns ||
-        ran_until(x, thread, ordinal, parts_ns(x, before), next) >= parts_ns(x, before) || *next == thread->slice_end)
+        wp_explain_ran_until(x, thread, ordinal, parts_ns(x, before), next) >= parts_ns(x, before) ||
+        *next == thread->slice_end)
         return false;
     const struct wp_slice *after = wp_thread_slice(thread, *next);
     bool may_join =
@@ -212,9 +211,8 @@ bool wp_explain_is_parted(const struct wp_explainer *x, const struct wp_thread *
         after->out_ns - before->in_ns < 3 * parts && !(after->flags & (WP_SLICE_DELIBERATE | WP_SLICE_EXEC));
 }
 
-/* The waker has answered another one since the thread set it going, by a way of which no writes are recorded. What is
- * found is kept (wp_loop_cache), so it must not depend on who else is being explained: no layer counts. */
-static bool may_be_answered(struct wp_explainer *x, uint32_t index, const struct wp_slice *end, uint64_t since_ns)
+/* What is found is kept (wp_loop_cache), so it must not depend on who else is being explained: no layer counts. */
+bool wp_explain_may_be_answered(struct wp_explainer *x, uint32_t index, const struct wp_slice *end, uint64_t since_ns)
 {
     const struct wp_wait wait = {.thread = index, .slice = end};
     uint32_t depth = x->depth;
@@ -243,9 +241,7 @@ static bool is_alike(const struct wp_explainer *x, const struct wp_slice *first,
         wp_explain_is_one_place(x->timeline->dictionary, first->stack, slice->stack);
 }
 
-/* It had been outstanding since before what counts. What was sent last on a connection is kept however old it is, and
- * counts always. */
-static bool is_too_old(const struct wp_explainer *x, uint64_t since_ns)
+bool wp_explain_is_outdated(const struct wp_explainer *x, uint64_t since_ns)
 {
     bool is_old = since_ns <= wp_explain_oldest(x);
     if (x->recording && since_ns)
@@ -306,10 +302,10 @@ static enum wp_loop find_end(struct wp_explainer *x, uint32_t index, uint64_t or
         if (!slice->wake_ns || slice->cause == WP_CAUSE_TIMER)
             continue;
         bool is_guess;
-        uint64_t since_ns = outstanding_since(x, index, slice, &is_guess);
+        uint64_t since_ns = wp_explain_outstanding_since(x, index, slice, &is_guess);
         ends++;
         if (!since_ns || since_ns > first->out_ns + x->options.fit_ns ||
-            (slice->cause != WP_CAUSE_MESSAGE && is_too_old(x, since_ns)))
+            (slice->cause != WP_CAUSE_MESSAGE && wp_explain_is_outdated(x, since_ns)))
             continue;
         *found = (struct wp_loop_cache){.host = x->host,
             .thread = index,
@@ -318,7 +314,7 @@ static enum wp_loop find_end(struct wp_explainer *x, uint32_t index, uint64_t or
             .since_ns = since_ns,
             .is_lasting = slice->cause == WP_CAUSE_MESSAGE,
             .is_guess = is_guess,
-            .is_doubtful = !is_guess && may_be_answered(x, index, slice, since_ns),
+            .is_doubtful = !is_guess && wp_explain_may_be_answered(x, index, slice, since_ns),
             .is_exact = ends == 1};
         return WP_LOOP_ENDED;
     }
@@ -331,7 +327,7 @@ static bool is_known(const struct wp_explainer *x, const struct wp_loop_cache *c
     const struct wp_thread *thread = &x->timeline->threads[index];
     const struct wp_slice *slice = wp_thread_slice(thread, ordinal);
     if (!cache->end || !cache->is_exact || cache->host != x->host || cache->thread != index || cache->first > ordinal ||
-        ordinal >= cache->end || (!cache->is_lasting && is_too_old(x, cache->since_ns)) ||
+        ordinal >= cache->end || (!cache->is_lasting && wp_explain_is_outdated(x, cache->since_ns)) ||
         cache->leaves != x->fleet->leaves)
         return false;
     if (cache->answer.read_ns || cache->unheard.asked_ns)
@@ -401,7 +397,7 @@ bool wp_explain_pending(struct wp_explainer *x, uint32_t index, uint64_t ordinal
     const struct wp_slice *last = wp_thread_slice(thread, end);
     if (!last->in_ns || last->in_ns > horizon)
         return true; /* the next sleep of the loop has not ended */
-    if (may_go_on(last) && ran_until(x, thread, end, parts_ns(x, last), &after) < parts_ns(x, last) &&
+    if (may_go_on(last) && wp_explain_ran_until(x, thread, end, parts_ns(x, last), &after) < parts_ns(x, last) &&
         (after == thread->slice_end || wp_thread_slice(thread, after)->out_ns > horizon))
         return true; /* it may come to that sleep yet */
     return wp_explain_loop(x, index, ordinal, &loop) == WP_LOOP_OPEN;

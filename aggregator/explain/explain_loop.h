@@ -53,6 +53,21 @@ bool wp_explain_is_parted(const struct wp_explainer *x, const struct wp_thread *
  * a new request ended it while an answer was owed, which has not left. */
 bool wp_explain_pending(struct wp_explainer *explainer, uint32_t thread, uint64_t slice);
 
+/* Since when the thread has had outstanding what ended that sleep; 0: it had not asked for it. *is_guess: at that time
+ * at the earliest. */
+uint64_t wp_explain_outstanding_since(
+    struct wp_explainer *x, uint32_t thread, const struct wp_slice *end, bool *is_guess);
+/* It had been outstanding since before what counts. What was sent last on a connection is kept however old it is, and
+ * counts always. */
+bool wp_explain_is_outdated(const struct wp_explainer *x, uint64_t since_ns);
+/* Who ended that sleep has answered another one since the thread set it going, by a way of which no writes are
+ * recorded. */
+bool wp_explain_may_be_answered(struct wp_explainer *x, uint32_t thread, const struct wp_slice *end, uint64_t since_ns);
+/* What the thread ran from that sleep on, parted by nothing but preemption; no more is counted than is enough. `*after`
+ * is the first slice behind it that is not seen yet at the horizon or no preemption. */
+uint64_t wp_explain_ran_until(
+    const struct wp_explainer *x, const struct wp_thread *thread, uint64_t slice, uint64_t enough_ns, uint64_t *after);
+
 /* Whether two stacks are one, or a walk that ended early found the innermost functions of the other one. */
 bool wp_explain_is_one_place(const struct wp_dictionary *dictionary, uint32_t one, uint32_t other);
 

@@ -25,6 +25,8 @@ __attribute__((noinline)) void wp_explain_emit(struct wp_explainer *x, struct wp
         piece->is_uncertain = true;
     if (x->host != x->home || x->shift_ns)
         from_afar(x, piece);
+    if (piece->end_ns == x->parted_ns)
+        piece->is_part = true;
     piece->layers = x->layers;
     piece->layer_count = x->depth;
     piece->times = 1;

@@ -108,9 +108,8 @@ static uint64_t alike_ns(const struct wp_explainer *x, const struct wp_wait *wai
     return 0;
 }
 
-/* Is it explained, itself or for whom it waits? What is recorded meanwhile is repeated for those of whom the same
- * holds; with no layers nothing of it depends on who they are (explain_loop.c). */
-static bool is_layer(const struct wp_explainer *x, uint32_t thread)
+/* With no layers nothing of it depends on who they are (explain_loop.c). */
+bool wp_explain_is_layer(const struct wp_explainer *x, uint32_t thread)
 {
     bool is_found = false;
     for (uint32_t i = x->depth; i-- > 0 && !is_found;)
@@ -133,7 +132,7 @@ static bool goes_on(const struct wp_explainer *x, uint32_t waker, const struct w
         return wp_messages_asked(&x->timeline->messages, slice->cause_d, slice->wake_ns) != 0;
     if (!by || by == waker || wp_explain_is_kernel(x, by))
         return true;
-    return !is_layer(x, by) && ++*origins <= ORIGIN_LIMIT &&
+    return !wp_explain_is_layer(x, by) && ++*origins <= ORIGIN_LIMIT &&
         wp_explain_origin(x, &(struct wp_layer){.host = x->host, .thread = waker}, 1, by, slice->wake_ns).origin ==
         WP_ORIGIN_PATH;
 }
@@ -234,7 +233,7 @@ static bool find_served(const struct wp_explainer *x, const struct wp_wait *wait
             return false;
         queue->is_alike = served_ns != 0;
         queue->until_ns = served_ns ? served_ns : woken->time_ns;
-        if (is_layer(x, woken->thread))
+        if (wp_explain_is_layer(x, woken->thread))
             return woken->thread == wait->thread && is_own(x, wait, server, woken, queue);
         bool is_near = x->options.fit_ns && queue->until_ns + x->options.fit_ns >= together;
         if (is_near && alone == ALONE_NOT_LOOKED)

@@ -25,6 +25,9 @@ uint64_t wp_explain_answer_end(const struct wp_thread *server, uint64_t at_ns, u
  * from `written_ns`: one that woke nobody, 0: none is known. 0: not known. */
 uint64_t wp_explain_own_end(
     const struct wp_explainer *x, const struct wp_wait *wait, uint32_t server, uint64_t from_ns, uint64_t written_ns);
+/* Is that thread explained, itself or for whom it waits? What is recorded meanwhile is repeated for those of whom the
+ * same holds. */
+bool wp_explain_is_layer(const struct wp_explainer *x, uint32_t thread);
 struct wp_wait_part;
 
 /* What a server did before it turned to the sleeper. */

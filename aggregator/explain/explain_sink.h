@@ -33,7 +33,7 @@ struct wp_piece {
     const struct wp_layer *layers;
     uint32_t layer_count;
     bool is_run;
-    bool is_part;    /* of a wait for a CPU, and a later piece of it counts it */
+    bool is_part;    /* of a sleep or run, and a later piece of it counts it */
     bool is_settled; /* of explanations before this one (wp_shared_settle) */
     uint64_t times;  /* so many of it, for others who waited; 0 stands for 1 */
 };

@@ -92,6 +92,13 @@ static bool leads_back(struct wp_explainer *x, const struct wp_wait *wait, const
     return true;
 }
 
+/* Nothing of that slice is behind that: it is not cut there. */
+static bool is_whole(const struct wp_thread *thread, uint64_t ordinal, uint64_t to_ns)
+{
+    const struct wp_slice *slice = ordinal == thread->slice_end ? NULL : wp_thread_slice(thread, ordinal);
+    return slice && slice->end_ns && slice->end_ns <= to_ns;
+}
+
 void wp_wait_on_thread(struct wp_explainer *x, const struct wp_wait *wait, const struct wp_wait_part *part)
 {
     uint32_t waker = part->waker;
@@ -117,8 +124,12 @@ void wp_wait_on_thread(struct wp_explainer *x, const struct wp_wait *wait, const
         by = origin_of(x, wait, waker, ordinal, to);
     if (by.origin == WP_ORIGIN_PATH && relays(x, waker, ordinal, to))
         return;
+    uint64_t parted_ns = x->parted_ns;
+    if (parted_ns && is_whole(&x->timeline->threads[waker], ordinal, to))
+        x->parted_ns = 0;
     if (by.origin == WP_ORIGIN_PATH)
         x->cover(x, part->node, waker, ordinal, from, to);
     else
         wp_explain_on_path_of(x, part->node, &(struct wp_interval){x->host, waker, from, to}, identity, &by);
+    x->parted_ns = parted_ns;
 }

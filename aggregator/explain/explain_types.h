@@ -43,6 +43,13 @@ struct wp_loop_cache {
 };
 #define WP_LOOP_CACHE 16u
 
+/* A row of sleeps that something ended for nothing (explain_spurious.h): from that slice up to that one. */
+struct wp_row_cache {
+    uint32_t host, thread, leaves;
+    uint64_t first, last;
+    bool is_over; /* nothing follows it; else that is not known yet */
+};
+
 /* The node of a process upon another node; node 0: none. */
 struct wp_process_place {
     uint32_t host, parent, identity, node;
@@ -116,6 +123,7 @@ struct wp_explainer {
     struct wp_shared *shared;   /* what many waited for; owned (explain_shared.h) */
     uint32_t recording_depth;   /* layers below what is being recorded */
     bool recording;             /* what is emitted is taken in there, too */
+    uint64_t parted_ns; /* in home's clock: a wait goes on behind that, and what is cut there is counted later */
     /* wp_explain_cover_from (explain_cover.h): a sleep leads to the time of who ended it, and that to further sleeps.
      */
     void (*cover)(struct wp_explainer *explainer, uint32_t parent, uint32_t thread, uint64_t slice, uint64_t from_ns,
@@ -129,6 +137,7 @@ struct wp_explainer {
     struct wp_layer_sleep asleep[WP_DEPTH_LIMIT + 2]; /* by layer */
     struct wp_relay relay;
     struct wp_loop_cache loops[WP_LOOP_CACHE];        /* by thread */
+    struct wp_row_cache rows[WP_LOOP_CACHE];          /* the same */
     struct wp_own_place own_places[WP_OWN_PLACES];    /* by stack */
     struct wp_resumed resumed[WP_RESUMED];            /* by thread and block of slices */
     struct wp_lock_stack lock_stacks[WP_LOCK_STACKS]; /* by stack */

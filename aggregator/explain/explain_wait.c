@@ -13,6 +13,7 @@
 #include "aggregator/explain/explain_place.h"
 #include "aggregator/explain/explain_queue.h"
 #include "aggregator/explain/explain_runnable.h"
+#include "aggregator/explain/explain_spurious.h"
 #include "aggregator/explain/explain_thread.h"
 #include "aggregator/explain/explain_turn.h"
 #include "aggregator/explain/explain_unheard.h"
@@ -489,6 +490,17 @@ static __attribute__((noinline)) bool join_loop(struct wp_explainer *x, struct w
     return is_too_long || is_unknown;
 }
 
+/* Something ended the sleep for nothing: what it waited for, into wait->slice. False: nothing is known to have. */
+static __attribute__((noinline)) bool in_vain(struct wp_explainer *x, struct wp_wait *wait, const struct asleep *part)
+{
+    if (wp_explain_spurious(x, wait->thread, part->ordinal, part->loop) != WP_LOOP_ENDED)
+        return false;
+    wait->slice = &part->loop->slice;
+    wait->is_outstanding = wait->is_joined = true;
+    wait->alone = WP_UNACCOUNTED;
+    return true;
+}
+
 /* An answer was owed, and a new request of another client ended the sleep: that one's time explains nothing. */
 static __attribute__((noinline)) void on_owed(
     struct wp_explainer *x, struct wp_wait *wait, const struct wp_owing_end *owing, uint64_t from, uint64_t to)
@@ -501,6 +513,27 @@ static __attribute__((noinline)) void on_owed(
     wait->slice = &owing->slice;
     wait->is_joined = true;
     by_cause(x, wait, from, to);
+}
+
+/* A sleep that may go on with others, of a loop or since it was ended for nothing; `owing`: with an answer owed. */
+static __attribute__((noinline)) void on_row(
+    struct wp_explainer *x, struct wp_wait *wait, struct asleep *part, const struct wp_owing_end *owing, bool may_go_on)
+{
+    const struct wp_slice *slice = wait->slice;
+    uint64_t parted_ns = x->parted_ns;
+    bool is_in_vain = wp_explain_may_be_spurious(slice) && in_vain(x, wait, part);
+    bool is_unknown = !is_in_vain && may_go_on && join_loop(x, wait, part);
+    bool is_doubtful = slice->is_inferred || wait->slice->is_inferred || is_unknown;
+    bool is_later = owing && owing->sent_ns && wait->slice->in_ns > owing->sent_ns; /* what else was outstanding */
+    if (wait->is_joined)
+        x->parted_ns = part->to_ns + (uint64_t)x->shift_ns;
+    x->doubts += is_doubtful;
+    if (owing && (wait->slice == slice || is_later))
+        on_owed(x, wait, owing, part->from_ns, part->to_ns);
+    else
+        by_cause(x, wait, part->from_ns, part->to_ns);
+    x->doubts -= is_doubtful;
+    x->parted_ns = parted_ns;
 }
 
 void wp_explain_sleep(
@@ -548,13 +581,11 @@ void wp_explain_sleep(
     struct wp_owing_end owing;
     bool is_owing = wp_explain_owing(x, index, slice, &owing) != WP_OWING_NOTHING;
     bool may_go_on = wp_explain_may_go_on(slice) || is_owing || (x->depth > 1 && wp_wait_is_for_others(x, &wait));
-    bool is_unknown = may_go_on && join_loop(x, &wait, &part);
-    bool is_doubtful = slice->is_inferred || wait.slice->is_inferred || is_unknown;
-    x->doubts += is_doubtful;
-    bool is_later = owing.sent_ns && wait.slice->in_ns > owing.sent_ns; /* what the loop had outstanding beside it */
-    if (is_owing && (wait.slice == slice || is_later))
-        on_owed(x, &wait, &owing, from, part.to_ns);
-    else
-        by_cause(x, &wait, from, part.to_ns);
-    x->doubts -= is_doubtful;
+    if (may_go_on || wp_explain_may_be_spurious(slice)) {
+        on_row(x, &wait, &part, is_owing ? &owing : NULL, may_go_on);
+        return;
+    }
+    x->doubts += slice->is_inferred;
+    by_cause(x, &wait, from, to);
+    x->doubts -= slice->is_inferred;
 }

@@ -126,6 +126,17 @@ bool wp_messages_datagram_by(const struct wp_messages *messages, uint64_t key, u
     return false;
 }
 
+bool wp_messages_datagrams_of(const struct wp_messages *messages, uint32_t thread, uint64_t from_ns, uint64_t to_ns)
+{
+    const struct wp_send *ring = messages->datagram_ring;
+    uint64_t end = messages->datagram_count, first = end > DATAGRAMS ? end - DATAGRAMS : 0;
+    uint64_t n = WP_LOWER_BOUND(middle, first, end, ring[middle % DATAGRAMS].time_ns < from_ns);
+    for (; n < end && ring[n % DATAGRAMS].time_ns <= to_ns; n++)
+        if (ring[n % DATAGRAMS].thread == thread)
+            return true;
+    return false;
+}
+
 uint32_t wp_messages_datagram_sender(const struct wp_messages *messages, uint32_t socket, uint64_t position)
 {
     const struct wp_socket_entry *entry = wp_dictionary_socket(messages->dictionary, socket);

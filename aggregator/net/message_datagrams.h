@@ -14,6 +14,8 @@ uint64_t wp_messages_datagram_number(const struct wp_messages *messages, uint64_
 bool wp_messages_datagram(const struct wp_messages *messages, uint64_t number, struct wp_send *send);
 /* The last one with that key that was sent by then. */
 bool wp_messages_datagram_by(const struct wp_messages *messages, uint64_t key, uint64_t at_ns, struct wp_send *send);
+/* Did the thread send any in [from_ns, to_ns]? */
+bool wp_messages_datagrams_of(const struct wp_messages *messages, uint32_t thread, uint64_t from_ns, uint64_t to_ns);
 /* Whose thread of this host sent what arrived at that socket, `position` as wp_messages_position() has it; 0: it is no
  * datagram, or its sender is not known. */
 uint32_t wp_messages_datagram_sender(const struct wp_messages *messages, uint32_t socket, uint64_t position);

@@ -31,6 +31,16 @@ bool wp_owed_ever(const struct wp_messages *messages, uint32_t thread, uint64_t 
     return wp_reads_previous(&back);
 }
 
+bool wp_owed_over_streams(const struct wp_messages *messages, uint32_t thread, uint64_t before_ns)
+{
+    struct wp_reads_back back = wp_reads_before(&messages->reads, thread, before_ns);
+    const struct wp_read *read = wp_reads_previous(&back);
+    for (unsigned i = 0; read && i < READS; i++, read = wp_reads_previous(&back))
+        if (wp_messages_socket(messages, read->socket)) /* NULL: of datagrams */
+            return true;
+    return false;
+}
+
 bool wp_owed_by(const struct wp_messages *messages, uint32_t thread, uint64_t before_ns)
 {
     struct wp_reads_back back = wp_reads_before(&messages->reads, thread, before_ns);

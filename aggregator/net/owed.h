@@ -12,6 +12,8 @@
 bool wp_owed_nothing(const struct wp_messages *messages, uint32_t id, uint64_t at_ns);
 /* Has the thread served anybody, as far as is remembered? */
 bool wp_owed_ever(const struct wp_messages *messages, uint32_t thread, uint64_t before_ns);
+/* The same over streams, of its last 32 reads. */
+bool wp_owed_over_streams(const struct wp_messages *messages, uint32_t thread, uint64_t before_ns);
 /* Before that it read a request which nobody had answered at that time; of its last 32 reads. */
 bool wp_owed_by(const struct wp_messages *messages, uint32_t thread, uint64_t before_ns);
 

@@ -23,10 +23,9 @@ static bool waits_for_signals(const struct wp_slice *slice)
     return call == CALL_PAUSE || call == CALL_SIGTIMEDWAIT || call == CALL_SIGSUSPEND;
 }
 
-bool wp_slice_is_interrupted(const struct wp_timeline *timeline, const struct wp_slice *slice)
+bool wp_slice_is_cut_short(const struct wp_timeline *timeline, const struct wp_slice *slice)
 {
-    unsigned number = wp_slice_signal(slice);
-    return number && number != SIGCHLD && !waits_for_signals(slice) &&
+    return wp_slice_signal(slice) != SIGCHLD && !waits_for_signals(slice) &&
         process_of(timeline, slice->waker) != timeline->identities[slice->identity].process;
 }
 

@@ -17,9 +17,14 @@ struct wp_holder_ring {
     uint64_t since_ns; /* when the last of them fell asleep */
 };
 
+/* The same of a sleep that a signal ended. */
+bool wp_slice_is_cut_short(const struct wp_timeline *timeline, const struct wp_slice *slice);
 /* A signal of another process ended the sleep, and it was not what the call waits for. SIGCHLD is what waits for
  * children are for; signals between threads of a process are how runtimes talk. */
-bool wp_slice_is_interrupted(const struct wp_timeline *timeline, const struct wp_slice *slice);
+static inline bool wp_slice_is_interrupted(const struct wp_timeline *timeline, const struct wp_slice *slice)
+{
+    return wp_slice_signal(slice) && wp_slice_is_cut_short(timeline, slice);
+}
 /* The thread that held the lock, or was joined; 0: not known. */
 uint32_t wp_holder_of(const struct wp_timeline *timeline, uint32_t thread, const struct wp_slice *slice);
 /* The ring that the sleeper is part of at that instant, beginning with it. */

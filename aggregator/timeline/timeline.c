@@ -347,7 +347,7 @@ static void on_fork(struct wp_timeline *timeline, const struct wp_event *event)
     if (thread->slice_end || timeline->paused_ns)
         return; /* a fact about it came first: leave what is known */
     thread->creator = parent;
-    thread->birth_ns = event->time_ns;
+    thread->birth_ns = timeline->threads[parent].forked_ns = event->time_ns;
     struct wp_slice *slice = wp_timeline_push_slice(timeline, thread, event->time_ns);
     if (!slice)
         return;

@@ -19,6 +19,13 @@ void wp_timeline_event(struct wp_timeline *timeline, const struct wp_event *even
 struct Wakepath__Resume__Thread;
 /* Its index; 0: out of memory. The row's process is one of wp_timeline_set_processes(). */
 uint32_t wp_timeline_set_thread(struct wp_timeline *timeline, const struct Wakepath__Resume__Thread *row);
+/* The one of these threads created the other. */
+static inline void wp_timeline_set_creator(struct wp_timeline *timeline, uint32_t thread, uint32_t creator)
+{
+    struct wp_thread *made = &timeline->threads[thread], *by = &timeline->threads[creator];
+    made->creator = creator;
+    by->forked_ns = made->birth_ns > by->forked_ns ? made->birth_ns : by->forked_ns;
+}
 /* A block or socket event of before, in the order of time; counts nothing. */
 void wp_timeline_fact(struct wp_timeline *timeline, const struct wp_event *event);
 

@@ -574,7 +574,7 @@ int wp_timeline_restore(struct wp_timeline *timeline, const Wakepath__Resume__Ch
     for (size_t i = 0; !rc && i < from->n_threads; i++) {
         uint32_t creator = from->threads[i]->creator;
         if (creator && creator <= from->n_threads && made_threads[i])
-            timeline->threads[made_threads[i]].creator = made_threads[creator - 1];
+            wp_timeline_set_creator(timeline, made_threads[i], made_threads[creator - 1]);
     }
     if (!rc)
         rc = wp_cpu_runs_restore(timeline, from, made_threads);

@@ -194,9 +194,10 @@ struct wp_thread {
     uint32_t sample_mask;           /* size - 1; a ring with a NULL pointer has none */
     struct wp_slice_cpu ran_before; /* of the slice before first_slice */
     uint32_t tid;
-    uint32_t creator;  /* thread index, 0 unknown */
-    uint64_t birth_ns; /* 0 unknown */
-    uint64_t gone_ns;  /* it is dead, its last run ended then, and its slices have been forgotten; 0: no */
+    uint32_t creator;   /* thread index, 0 unknown */
+    uint64_t birth_ns;  /* 0 unknown */
+    uint64_t forked_ns; /* when it last created another one, 0: not that is known */
+    uint64_t gone_ns;   /* it is dead, its last run ended then, and its slices have been forgotten; 0: no */
 };
 
 /* Since the session began, or what a checkpoint restored. */

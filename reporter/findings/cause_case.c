@@ -70,6 +70,8 @@ struct wp_cause_case wp_cause_case(const struct wp_causes *causes, struct wp_fac
     of.mean_ns = of.count ? cause->ns / of.count : 0;
     if (of.count && (cause->kind == WP_CAUSE_KIND_SLEEP || cause->kind == WP_CAUSE_KIND_TIMEOUT)) {
         struct wp_cause_pieces pieces = wp_cause_pieces(causes, facts, row);
+        if (pieces.count > of.count) /* of parts of a wait that goes on only the last is counted */
+            pieces = (struct wp_cause_pieces){0};
         of.longest_ns = pieces.longest_ns;
         of.usual_ns = pieces.usual_ns;
         of.count = pieces.count ? pieces.count : of.count;
