@@ -498,7 +498,7 @@ static int parse_host(struct parser *p, char **w, int n)
     return rc;
 }
 
-/* option fit|join|late-sample|history|lookback US, option depth|width|budget|lookback-bytes N */
+/* option fit|join|late-sample|history|lookback US, option depth|width|budget|lookback-bytes N, option asks 1 */
 static int parse_option(struct parser *p, char **w, int n)
 {
     if (n != 3)
@@ -526,6 +526,8 @@ static int parse_option(struct parser *p, char **w, int n)
         strcpy(p->scenario->selector, w[2]);
     else if (!strcmp(w[1], "budget"))
         p->scenario->budget = (uint32_t)number;
+    else if (!strcmp(w[1], "asks"))
+        p->scenario->has_asks = number != 0;
     else
         return fail(p, "no option", w[1]);
     return 0;
