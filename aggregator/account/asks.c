@@ -19,7 +19,7 @@ struct sum {
     uint64_t asks, opens;
 };
 
-/* What is told of one thread. */
+/* One thread that is gone through. */
 struct telling {
     struct wp_aggregate *aggregate;
     uint32_t thread;
@@ -79,7 +79,7 @@ static uint32_t process_at(const struct telling *telling, uint64_t at_ns)
     return !(who->aggregates & aggregate->id.bit) ? 0 : who->process_comm ? who->process_comm : who->comm;
 }
 
-static void take(struct telling *telling, const struct wp_act *act)
+static void take_act(struct telling *telling, const struct wp_act *act)
 {
     const struct wp_messages *messages = &telling->aggregate->timeline->messages;
     const struct wp_socket *socket = wp_messages_socket(messages, act->socket);
@@ -111,7 +111,7 @@ void wp_asks_tell(struct wp_aggregate *aggregate, uint32_t thread, uint64_t from
     telling = (struct telling){.aggregate = aggregate, .thread = thread};
     for (; act && act->time_ns <= to_ns; act = wp_acts_since(acts, thread, act->time_ns + 1))
         if (act->kind == WP_ACT_ASK)
-            take(&telling, act);
+            take_act(&telling, act);
     for (uint32_t i = 0; i < PEERS; i++)
         put_sum(&telling, &telling.sums[i]);
 }

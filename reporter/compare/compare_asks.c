@@ -42,7 +42,7 @@ static const struct wp_ask_fact *find(const struct wp_facts *facts, const struct
     return NULL;
 }
 
-static void keep(struct rates kept[WP_COMPARE_ASKS], const struct rates *rates)
+static void keep_rates(struct rates kept[WP_COMPARE_ASKS], const struct rates *rates)
 {
     double low = fmin(rates->each[WP_BEFORE], rates->each[WP_AFTER]);
     struct rates row = *rates;
@@ -87,8 +87,8 @@ size_t wp_compare_asks(struct wp_pool *pool, const struct wp_compare *compare, c
             after, false, {(double)before->asks / requests[WP_BEFORE], (double)after->asks / requests[WP_AFTER]}};
         struct rates opens = {
             after, true, {(double)before->opens / requests[WP_BEFORE], (double)after->opens / requests[WP_AFTER]}};
-        keep(kept, &asks);
-        keep(kept, &opens);
+        keep_rates(kept, &asks);
+        keep_rates(kept, &opens);
     }
     for (; count < WP_COMPARE_ASKS && kept[count].ask; count++)
         sentences[count] = sentence(pool, compare, &kept[count]);

@@ -2,10 +2,9 @@
 #include "reporter/findings/new_connections.h"
 
 #include "reporter/display/humanize.h"
-#include "reporter/facts/asks.h"
+#include "reporter/facts/ask_counts.h"
 #include "reporter/facts/stack_text.h"
 #include "reporter/findings/own_requests.h"
-#include "reporter/findings/pattern.h"
 #include "storage/report/report_read.h"
 
 #include <stdlib.h>
@@ -81,7 +80,7 @@ static bool opens_for_each(const struct wp_ask_fact *ask, const struct wp_own_re
 bool wp_new_connections(struct wp_facts *facts, uint32_t process, const char *peer, struct wp_pattern *pattern)
 {
     struct wp_pool *pool = &facts->pool;
-    const struct wp_ask_fact *ask = wp_asks_of(facts, process, peer);
+    const struct wp_ask_fact *ask = wp_ask_counts_of(facts, process, peer);
     if (!ask || ask->opens < LEAST)
         return false;
     struct wp_own_requests served = wp_own_requests_of(facts, process);
@@ -97,40 +96,7 @@ bool wp_new_connections(struct wp_facts *facts, uint32_t process, const char *pe
     return true;
 }
 
-/* The outermost layer of that process, 0 none. */
-static uint32_t base_of(const struct wp_facts *facts, const char *who)
+uint64_t wp_new_connections_handshake_ns(struct wp_facts *facts)
 {
-    for (uint32_t i = 1; i < facts->flame.count; i++)
-        if (!facts->flame.nodes[i].parent &&
-            wp_facts_frame_style(facts, facts->flame.nodes[i].frame) == WP_STYLE_PROCESS &&
-            wp_asks_is_of(facts, i, who))
-            return i;
-    return 0;
-}
-
-bool wp_new_connections_finding(struct wp_facts *facts, struct wp_finding *found)
-{
-    const struct wp_ask_fact *most = NULL;
-    struct wp_pattern pattern = {.key = WP_NEW_CONNECTIONS, .title = WP_NEW_CONNECTIONS_TITLE};
-    for (size_t i = 0; i < facts->finding_count; i++)
-        if (facts->findings[i].pattern.key && !strcmp(facts->findings[i].pattern.key, WP_NEW_CONNECTIONS))
-            return false;
-    for (size_t i = 0; i < facts->ask_count; i++)
-        most = !most || facts->asks[i].opens > most->opens ? &facts->asks[i] : most;
-    uint32_t base = most ? base_of(facts, most->who) : 0;
-    if (!base || !wp_new_connections(facts, base, most->peer, &pattern))
-        return false;
-    struct handshakes handshakes = find_handshakes(facts);
-    *found = (struct wp_finding){.kind = "connections",
-        .sentence = wp_pool_printf(&facts->pool, "%s opens %s to %s.%s",
-            wp_stack_plain_process(&facts->pool, wp_facts_frame_name(facts, facts->flame.nodes[base].frame)),
-            wp_human_many(&facts->pool, most->opens, "connection"), wp_pool_clip(&facts->pool, most->peer, 80),
-            wp_pattern_text(&facts->pool, &pattern)),
-        .key = wp_pool_printf(&facts->pool, "connections %s", most->peer),
-        .pattern = pattern,
-        .count = most->opens,
-        .ns = handshakes.ns,
-        .rank_ns = handshakes.ns,
-        .page = WP_PAGE_TRANSACTIONS};
-    return true;
+    return find_handshakes(facts).ns;
 }

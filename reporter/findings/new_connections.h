@@ -10,8 +10,7 @@
 /* Whether the process whose frame is at that node of the flame does so for that peer ("tcp 10.0.0.7:5432"): then the
  * pattern is filled but for what identifies its rule. Out of memory shows in facts->pool.failed. */
 bool wp_new_connections(struct wp_facts *facts, uint32_t process, const char *peer, struct wp_pattern *pattern);
-/* The peer for which most connections are opened so, where facts->findings has no cause of that pattern: it ranks by
- * the TLS handshakes. False: there is none. */
-bool wp_new_connections_finding(struct wp_facts *facts, struct wp_finding *found);
+/* Time in TLS handshakes, of who is waited for, too; failed as above. */
+uint64_t wp_new_connections_handshake_ns(struct wp_facts *facts);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include "common/clock.h"
 #include "reporter/display/humanize.h"
-#include "reporter/facts/asks.h"
+#include "reporter/facts/ask_counts.h"
 #include "reporter/facts/stack_text.h"
 #include "reporter/findings/cause_lock.h"
 #include "reporter/findings/new_connections.h"
@@ -112,7 +112,7 @@ static bool is_connecting(const struct wp_cause_case *of, struct wp_pattern *pat
 {
     uint32_t first = asking(of);
     const char *peer = first && first == of->cause->first ? wp_cause_peer(of->facts, first) : NULL;
-    const struct wp_ask_fact *ask = peer ? wp_asks_of(of->facts, of->cause->base, peer) : NULL;
+    const struct wp_ask_fact *ask = peer ? wp_ask_counts_of(of->facts, of->cause->base, peer) : NULL;
     return ask && ask->asks <= ask->opens * MOST_OF_ONE &&
         wp_new_connections(of->facts, of->cause->base, peer, pattern);
 }
@@ -131,7 +131,7 @@ static struct asked count_asked(const struct wp_cause_case *of, uint32_t first)
     struct asked asked = {.count = wp_cause_wakings(of->causes, of->facts, of->row, is_outer),
         .of_one = wp_cause_wakings_of_caller(of->causes, of->facts, of->row, is_outer)};
     if (first == of->cause->first)
-        asked.counted = wp_asks_of(of->facts, of->cause->base, wp_cause_peer(of->facts, first));
+        asked.counted = wp_ask_counts_of(of->facts, of->cause->base, wp_cause_peer(of->facts, first));
     uint64_t all = asked.counted ? wp_cause_wakings_for(of->causes, of->facts, of->row) : 0;
     if (!all || asked.of_one > all) {
         asked.counted = NULL;

@@ -3,7 +3,7 @@
 
 #include "reporter/display/humanize.h"
 #include "reporter/facts/role_name.h"
-#include "reporter/findings/new_connections.h"
+#include "reporter/findings/connection_finding.h"
 #include "reporter/requests/slow_requests.h"
 #include "storage/report/report_read.h"
 
@@ -212,5 +212,5 @@ size_t wp_request_findings(struct wp_facts *facts, struct wp_finding found[WP_RE
         count += find_slow(facts, service, &found[count]);
     for (size_t i = 0; i < services && count + 1 < WP_REQUEST_FINDINGS; i++)
         count += find_usual(facts, &service[i], &found[count]);
-    return count + wp_new_connections_finding(facts, &found[count]);
+    return count + wp_connection_finding(facts, &found[count]);
 }

@@ -3,7 +3,7 @@
 
 #include "common/path.h"
 #include "reporter/code/functions.h"
-#include "reporter/facts/asks.h"
+#include "reporter/facts/ask_counts.h"
 #include "reporter/facts/beside.h"
 #include "reporter/facts/contour.h"
 #include "reporter/facts/stack_text.h"
@@ -136,7 +136,7 @@ static void take_limits(struct wp_facts *facts)
     facts->asks = wp_pool_alloc(&facts->pool, (count + 1u) * sizeof(*facts->asks));
     for (uint32_t i = 0; facts->limits && facts->beside && facts->asks && i < count; i++) {
         const char *name = wp_report_text(facts->report, rows[i].name);
-        if (!wp_beside_take(facts, name, rows[i].ns) && !wp_asks_take(facts, name, rows[i].count))
+        if (!wp_beside_take(facts, name, rows[i].ns) && !wp_ask_counts_take(facts, name, rows[i].count))
             facts->limits[facts->limit_count++] = (struct wp_limit_fact){name, rows[i].count, rows[i].ns};
     }
     wp_beside_sort(facts);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "reporter/facts/asks.h"
+#include "reporter/facts/ask_counts.h"
 
 #include "storage/report/report_read.h"
 #include "storage/report/report_types.h"
@@ -16,7 +16,7 @@ static struct wp_ask_fact *row_of(struct wp_facts *facts, const char *who, const
     return row;
 }
 
-bool wp_asks_take(struct wp_facts *facts, const char *name, uint64_t count)
+bool wp_ask_counts_take(struct wp_facts *facts, const char *name, uint64_t count)
 {
     bool is_asks = !strncmp(name, WP_REPORT_ASKS, strlen(WP_REPORT_ASKS));
     if (!is_asks && strncmp(name, WP_REPORT_OPENS, strlen(WP_REPORT_OPENS)))
@@ -32,7 +32,7 @@ bool wp_asks_take(struct wp_facts *facts, const char *name, uint64_t count)
     return true;
 }
 
-bool wp_asks_is_of(const struct wp_facts *facts, uint32_t process, const char *who)
+bool wp_ask_counts_is_of(const struct wp_facts *facts, uint32_t process, const char *who)
 {
     uint32_t count, frame = facts->flame.nodes[process].frame;
     const struct wp_frame_info *frames = wp_report_frames(facts->report, &count);
@@ -43,10 +43,10 @@ bool wp_asks_is_of(const struct wp_facts *facts, uint32_t process, const char *w
     return *name == '[' && end && strlen(who) == (size_t)(end - name - 1) && !strncmp(name + 1, who, strlen(who));
 }
 
-const struct wp_ask_fact *wp_asks_of(const struct wp_facts *facts, uint32_t process, const char *peer)
+const struct wp_ask_fact *wp_ask_counts_of(const struct wp_facts *facts, uint32_t process, const char *peer)
 {
     for (size_t i = 0; i < facts->ask_count; i++)
-        if (!strcmp(facts->asks[i].peer, peer) && wp_asks_is_of(facts, process, facts->asks[i].who))
+        if (!strcmp(facts->asks[i].peer, peer) && wp_ask_counts_is_of(facts, process, facts->asks[i].who))
             return &facts->asks[i];
     return NULL;
 }
