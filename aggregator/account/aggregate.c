@@ -3,6 +3,7 @@
 
 #include "aggregator/account/aggregate_body.h"
 #include "aggregator/account/aggregate_delta.h"
+#include "aggregator/account/asks.h"
 #include "aggregator/account/detached.h"
 #include "aggregator/account/exemplar_sample.h"
 #include "aggregator/account/mates.h"
@@ -320,6 +321,7 @@ static bool resolve_base(struct wp_aggregate *aggregate, uint64_t until_ns, bool
             return false;
         aggregate->base[i].parts.end = aggregate->requests.part_count;
         tell_activity(aggregate);
+        wp_asks_tell(aggregate, aggregate->base[i].thread, aggregate->base[i].from_ns, aggregate->base[i].until_ns);
     }
     uint64_t from_ns = aggregate->paused_until_ns, to_ns = until_ns;
     if (wp_selector_cut(&aggregate->between, &from_ns, &to_ns))

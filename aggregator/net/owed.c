@@ -41,16 +41,29 @@ bool wp_owed_over_streams(const struct wp_messages *messages, uint32_t thread, u
     return false;
 }
 
-bool wp_owed_by(const struct wp_messages *messages, uint32_t thread, uint64_t before_ns)
+/* The connection, another one than that; 0: none. */
+static uint32_t owed_by(const struct wp_messages *messages, uint32_t thread, uint64_t before_ns, uint32_t but)
 {
     struct wp_reads_back back = wp_reads_before(&messages->reads, thread, before_ns);
     const struct wp_read *read = wp_reads_previous(&back);
     for (unsigned i = 0; read && i < READS; i++, read = wp_reads_previous(&back)) {
         const struct wp_socket *socket = wp_messages_socket(messages, read->socket); /* NULL: of datagrams */
-        if (socket && !is_over(socket, before_ns) && !is_answered(messages, read->socket, read->time_ns, before_ns))
-            return true;
+        if (socket && read->socket != but && !is_over(socket, before_ns) &&
+            !is_answered(messages, read->socket, read->time_ns, before_ns))
+            return read->socket;
     }
-    return false;
+    return 0;
+}
+
+bool wp_owed_by(const struct wp_messages *messages, uint32_t thread, uint64_t before_ns)
+{
+    return owed_by(messages, thread, before_ns, 0);
+}
+
+bool wp_owed_by_several(const struct wp_messages *messages, uint32_t thread, uint64_t before_ns)
+{
+    uint32_t one = owed_by(messages, thread, before_ns, 0);
+    return one && owed_by(messages, thread, before_ns, one);
 }
 
 /* --- when it is answered --- */

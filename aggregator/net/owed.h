@@ -17,6 +17,9 @@ bool wp_owed_over_streams(const struct wp_messages *messages, uint32_t thread, u
 /* Before that it read a request which nobody had answered at that time; of its last 32 reads. */
 bool wp_owed_by(const struct wp_messages *messages, uint32_t thread, uint64_t before_ns);
 
+/* The same on two connections at least: it works for several. */
+bool wp_owed_by_several(const struct wp_messages *messages, uint32_t thread, uint64_t before_ns);
+
 /* A request that a thread has read and not answered yet. */
 struct wp_owed {
     uint64_t sent_ns; /* when its answer began to leave; 0: it has not, by the time asked for */

@@ -2,6 +2,7 @@
 #include "reporter/compare/compare_notices.h"
 
 #include "reporter/compare/compare.h"
+#include "reporter/compare/compare_asks.h"
 #include "reporter/display/humanize.h"
 #include "reporter/recording/recorded_title.h"
 
@@ -65,5 +66,5 @@ size_t wp_compare_notices(
         if (lack)
             notices[count++] = lack;
     }
-    return count;
+    return count + wp_compare_asks(pool, compare, notices + count);
 }

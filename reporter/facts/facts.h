@@ -75,6 +75,12 @@ struct wp_beside_fact {
     uint64_t idle_ns, unwaited_ns;
 };
 
+/* Of threads of one process, and of one peer. */
+struct wp_ask_fact {
+    const char *who, *peer; /* "web", "tcp 10.0.0.7:5432" */
+    uint64_t asks, opens;   /* messages that begin a request; connections */
+};
+
 enum wp_surety { WP_SURETY_POSSIBLE, WP_SURETY_LIKELY, WP_SURETY_CERTAIN };
 
 /* What experts call such a cause. */
@@ -103,7 +109,7 @@ struct wp_finding {
     const char *fragment; /* of that page, already safe in a URL; NULL none */
 };
 
-#define WP_FINDINGS 23
+#define WP_FINDINGS 24
 
 /* A window that can be shown event by event. */
 struct wp_exemplar_fact {
@@ -147,6 +153,8 @@ struct wp_facts {
     struct wp_limit_fact *limits;
     struct wp_beside_fact *beside; /* most work first */
     size_t beside_count;
+    struct wp_ask_fact *asks;
+    size_t ask_count;
     uint64_t idle_ns, unwaited_ns; /* of them all */
     bool is_progress;              /* the total is that of main threads */
     struct wp_edge_fact *edges;    /* longest waits first */

@@ -98,6 +98,35 @@ static const char *peer_of(const char *name)
     return !strncmp(what, "tcp ", 4) || !strncmp(what, "udp ", 4) || !strncmp(what, "unix", 4) ? what : NULL;
 }
 
+static const char *name_at(const struct wp_facts *facts, uint32_t node)
+{
+    return wp_facts_frame_name(facts, facts->flame.nodes[node].frame);
+}
+
+static uint32_t outermost_process(const struct wp_facts *facts, uint32_t node)
+{
+    while (facts->flame.nodes[node].parent)
+        node = facts->flame.nodes[node].parent;
+    return facts->flame.nodes[node].frame;
+}
+
+uint64_t wp_cause_wakings_for(const struct wp_causes *causes, const struct wp_facts *facts, uint32_t row)
+{
+    const struct wp_flame *flame = &facts->flame;
+    uint32_t first = causes->rows[row].first, process = outermost_process(facts, first);
+    const char *peer = peer_of(name_at(facts, first));
+    uint64_t count = 0;
+    for (uint32_t i = 0; peer && i < flame->cell_count; i++) {
+        uint32_t sleep =
+            flame->cells[i].category == WP_SCHEDULER ? wp_facts_below_scheduler(facts, flame->cells[i].node) : 0;
+        if (!sleep || sleep != outermost_sleep(facts, sleep) || outermost_process(facts, sleep) != process)
+            continue;
+        const char *other = peer_of(name_at(facts, sleep));
+        count += other && !strcmp(other, peer) ? flame->cells[i].count : 0;
+    }
+    return count;
+}
+
 const char *wp_cause_peer(const struct wp_facts *facts, uint32_t sleep)
 {
     return wp_facts_frame_style(facts, facts->flame.nodes[sleep].frame) == WP_STYLE_SLEEP

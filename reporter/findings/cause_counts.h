@@ -15,6 +15,8 @@ uint64_t wp_cause_wakings(const struct wp_causes *causes, struct wp_facts *facts
 /* The same, of the function of the program that calls there most often. */
 uint64_t wp_cause_wakings_of_caller(
     const struct wp_causes *causes, struct wp_facts *facts, uint32_t row, bool is_outer);
+/* Wakings of the same process from all its sleeps for that peer, which it asks itself. */
+uint64_t wp_cause_wakings_for(const struct wp_causes *causes, const struct wp_facts *facts, uint32_t row);
 /* Of the cause's time: that in which those who had its lock had been woken on a condition, and queued for its lock as
  * well.
  */

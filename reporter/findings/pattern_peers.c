@@ -3,13 +3,17 @@
 
 #include "common/clock.h"
 #include "reporter/display/humanize.h"
+#include "reporter/facts/ask_counts.h"
+#include "reporter/facts/stack_text.h"
 #include "reporter/findings/cause_lock.h"
+#include "reporter/findings/new_connections.h"
 #include "reporter/findings/own_requests.h"
 
 #define LEAST_REQUESTS 20u
 #define SURE_REQUESTS 100u
-#define LEAST_EACH 3u /* for each request that the process serves: fewer are what it is made of, */
-#define SURE_EACH 10u /* ... and as many are a loop */
+#define LEAST_EACH 3u  /* for each request that the process serves: fewer are what it is made of, */
+#define SURE_EACH 10u  /* ... and as many are a loop */
+#define MOST_OF_ONE 5u /* requests on a connection that is made for them: who logs in asks, too */
 #define LEAST_PEERS 3u
 #define LEAST_DELAYS 3u
 #define DELAY_LEAST_NS (36u * (uint64_t)WP_NS_PER_MS) /* TCP_DELACK_MIN is 40 ms (include/net/tcp.h), */
@@ -103,28 +107,80 @@ static bool is_fan_out(const struct wp_cause_case *of, struct wp_pattern *patter
     return true;
 }
 
+/* Where much is asked on each connection, that is told first. */
+static bool is_connecting(const struct wp_cause_case *of, struct wp_pattern *pattern)
+{
+    uint32_t first = asking(of);
+    const char *peer = first && first == of->cause->first ? wp_cause_peer(of->facts, first) : NULL;
+    const struct wp_ask_fact *ask = peer ? wp_ask_counts_of(of->facts, of->cause->base, peer) : NULL;
+    return ask && ask->asks <= ask->opens * MOST_OF_ONE &&
+        wp_new_connections(of->facts, of->cause->base, peer, pattern);
+}
+
+/* How often the process asks that peer in the cause's sleeps, and in those that one function of the program leads to:
+ * as often as it was woken from them, or what is counted of its requests there, as many as their part of the wakings
+ * for that peer is. */
+struct asked {
+    uint64_t count, of_one;
+    const struct wp_ask_fact *counted; /* NULL: they are wakings */
+};
+
+static struct asked count_asked(const struct wp_cause_case *of, uint32_t first)
+{
+    bool is_outer = first != of->cause->sleep;
+    struct asked asked = {.count = wp_cause_wakings(of->causes, of->facts, of->row, is_outer),
+        .of_one = wp_cause_wakings_of_caller(of->causes, of->facts, of->row, is_outer)};
+    if (first == of->cause->first)
+        asked.counted = wp_ask_counts_of(of->facts, of->cause->base, wp_cause_peer(of->facts, first));
+    uint64_t all = asked.counted ? wp_cause_wakings_for(of->causes, of->facts, of->row) : 0;
+    if (!all || asked.of_one > all) {
+        asked.counted = NULL;
+        return asked;
+    }
+    uint64_t count = asked.count < all ? asked.count : all;
+    asked.count = (uint64_t)((double)asked.counted->asks * (double)count / (double)all);
+    asked.of_one = (uint64_t)((double)asked.counted->asks * (double)asked.of_one / (double)all);
+    return asked;
+}
+
+/* "redis-server (tcp 10.0.0.7:6379)": who answers there, where that is recorded. */
+static const char *peer_text(const struct wp_cause_case *of, uint32_t first)
+{
+    struct wp_facts *facts = of->facts;
+    const char *peer = wp_pool_clip(&facts->pool, wp_cause_peer(facts, first), 80);
+    uint32_t process = 0;
+    for (uint32_t at = of->cause->node; at && at != first; at = facts->flame.nodes[at].parent)
+        process = wp_facts_frame_style(facts, facts->flame.nodes[at].frame) == WP_STYLE_PROCESS ? at : process;
+    return process
+        ? wp_pool_printf(&facts->pool, "%s (%s)",
+              wp_stack_plain_process(&facts->pool, wp_facts_frame_name(facts, facts->flame.nodes[process].frame)), peer)
+        : peer;
+}
+
 /* A service asks once for each of its own requests at least; a script has none. */
 static bool is_many_requests(const struct wp_cause_case *of, struct wp_pattern *pattern)
 {
     struct wp_pool *pool = &of->facts->pool;
     uint32_t first = asking(of);
-    uint64_t count = first ? wp_cause_wakings(of->causes, of->facts, of->row, first != of->cause->sleep) : 0;
-    if (count < LEAST_REQUESTS)
+    struct asked asked = first ? count_asked(of, first) : (struct asked){0};
+    if (asked.count < LEAST_REQUESTS)
         return false;
     struct wp_own_requests served = wp_own_requests_of(of->facts, of->cause->base);
-    uint64_t of_one = wp_cause_wakings_of_caller(of->causes, of->facts, of->row, first != of->cause->sleep);
-    uint64_t each = served.count ? (of_one + served.count / 2) / served.count : 0;
+    uint64_t each = served.count ? (asked.of_one + served.count / 2) / served.count : 0;
     if (served.count && each < LEAST_EACH)
         return false;
     struct wp_code_location location = wp_code_location_at(of->facts, of->causes->locations, first);
-    const char *where = wp_code_location_text(pool, &location), *whose = "";
+    const char *where = wp_code_location_text(pool, &location), *whose = "", *what = asked.counted ? "" : " waits";
+    bool is_new = asked.counted && asked.counted->opens * 2 >= asked.counted->asks;
     if (served.count)
-        whose = wp_pool_printf(pool, ", %s waits for each request on %s", wp_human_count(pool, each),
+        whose = wp_pool_printf(pool, ", %s%s for each request on %s", wp_human_count(pool, each), what,
             wp_pool_clip(pool, served.service, 60));
     pattern->sure =
-        count >= SURE_REQUESTS && (!served.count || each >= SURE_EACH) ? WP_SURETY_LIKELY : WP_SURETY_POSSIBLE;
-    pattern->evidence = wp_pool_printf(pool, "%s waits for %s %s times, one after the other%s", *where ? where : "it",
-        wp_pool_clip(pool, wp_cause_peer(of->facts, first), 80), wp_human_count(pool, count), whose);
+        asked.count >= SURE_REQUESTS && (!served.count || each >= SURE_EACH) ? WP_SURETY_LIKELY : WP_SURETY_POSSIBLE;
+    pattern->evidence = wp_pool_printf(pool, "%s %s %s %s times, one after the other%s%s", *where ? where : "it",
+        asked.counted ? "asks" : "waits for",
+        asked.counted ? peer_text(of, first) : wp_pool_clip(pool, wp_cause_peer(of->facts, first), 80),
+        wp_human_count(pool, asked.count), whose, is_new ? ", mostly on new connections" : "");
     return true;
 }
 
@@ -132,6 +188,7 @@ const struct wp_pattern_rule wp_pattern_peers[] = {
     {"lost_packets", "Lost packets", is_loss},
     {"delayed_ack", "Nagle's algorithm with delayed acknowledgements", is_delayed_ack},
     {"serial_fan_out", "Serial fan-out", is_fan_out},
+    {WP_NEW_CONNECTIONS, WP_NEW_CONNECTIONS_TITLE, is_connecting},
     {"n_plus_one", "N+1 requests", is_many_requests},
     {NULL, NULL, NULL},
 };

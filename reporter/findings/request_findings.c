@@ -3,6 +3,7 @@
 
 #include "reporter/display/humanize.h"
 #include "reporter/facts/role_name.h"
+#include "reporter/findings/connection_finding.h"
 #include "reporter/requests/slow_requests.h"
 #include "storage/report/report_read.h"
 
@@ -209,7 +210,7 @@ size_t wp_request_findings(struct wp_facts *facts, struct wp_finding found[WP_RE
     const struct wp_service_fact *service = wp_slow_requests_build(&facts->pool, facts, &services);
     if (services)
         count += find_slow(facts, service, &found[count]);
-    for (size_t i = 0; i < services && count < WP_REQUEST_FINDINGS; i++)
+    for (size_t i = 0; i < services && count + 1 < WP_REQUEST_FINDINGS; i++)
         count += find_usual(facts, &service[i], &found[count]);
-    return count;
+    return count + wp_connection_finding(facts, &found[count]);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WP_REPORTER_FINDINGS_REQUEST_FINDINGS_H
 #define WP_REPORTER_FINDINGS_REQUEST_FINDINGS_H
-/* Findings of requests: what a usual one consists of, and what makes slow ones slow. */
+/* Findings of requests: what a usual one consists of, what makes slow ones slow, connections for each. */
 #include "reporter/facts/facts.h"
 
-#define WP_REQUEST_FINDINGS 3u
+#define WP_REQUEST_FINDINGS 4u
 
 /* Fills `found`, returns how many; facts->findings has those of causes, which it does not repeat. Texts live in the
  * facts' pool, whose failed says that it ran out of memory. */

@@ -3,6 +3,7 @@
 
 #include "common/path.h"
 #include "reporter/code/functions.h"
+#include "reporter/facts/ask_counts.h"
 #include "reporter/facts/beside.h"
 #include "reporter/facts/contour.h"
 #include "reporter/facts/stack_text.h"
@@ -132,10 +133,12 @@ static void take_limits(struct wp_facts *facts)
     const struct wp_limit_count *rows = wp_report_limits(facts->report, &count);
     facts->limits = wp_pool_alloc(&facts->pool, (count + 1u) * sizeof(*facts->limits));
     facts->beside = wp_pool_alloc(&facts->pool, (count + 1u) * sizeof(*facts->beside));
-    for (uint32_t i = 0; facts->limits && facts->beside && i < count; i++)
-        if (!wp_beside_take(facts, wp_report_text(facts->report, rows[i].name), rows[i].ns))
-            facts->limits[facts->limit_count++] =
-                (struct wp_limit_fact){wp_report_text(facts->report, rows[i].name), rows[i].count, rows[i].ns};
+    facts->asks = wp_pool_alloc(&facts->pool, (count + 1u) * sizeof(*facts->asks));
+    for (uint32_t i = 0; facts->limits && facts->beside && facts->asks && i < count; i++) {
+        const char *name = wp_report_text(facts->report, rows[i].name);
+        if (!wp_beside_take(facts, name, rows[i].ns) && !wp_ask_counts_take(facts, name, rows[i].count))
+            facts->limits[facts->limit_count++] = (struct wp_limit_fact){name, rows[i].count, rows[i].ns};
+    }
     wp_beside_sort(facts);
     if (facts->limit_count)
         qsort(facts->limits, facts->limit_count, sizeof(*facts->limits), compare_limits);

@@ -66,7 +66,10 @@ struct wp_event_count {
 #define WP_REPORT_IDLE                                                                                                 \
     "idle workers: " /* and of whom: sleeps of threads that nobody waited for, or that waited for work */
 #define WP_REPORT_UNWAITED                                                                                             \
-    "not waited for: " /* and of whom: work of threads of the process of interest that nobody waited for */
+    "not waited for: "            /* and of whom: work of threads of the process of interest that nobody waited for */
+#define WP_REPORT_ASKS "asks: "   /* and who of whom: messages of threads of interest that begin a request, by count */
+#define WP_REPORT_OPENS "opens: " /* the same: connections */
+#define WP_REPORT_ASKED " > "     /* between them: "web > tcp 10.0.0.7:5432" */
 #define WP_REPORT_PROGRESS "base: progress" /* the total is that of main threads */
 struct wp_limit_count {
     uint32_t name; /* string id */

@@ -498,23 +498,21 @@ static int parse_host(struct parser *p, char **w, int n)
     return rc;
 }
 
-/* option fit|join|late-sample|history|lookback US, option depth|width|budget|lookback-bytes N */
+/* option fit|join|late-sample|history|lookback US, option depth|width|budget|lookback-bytes N, option asks 1 */
 static int parse_option(struct parser *p, char **w, int n)
 {
     if (n != 3)
         return fail(p, "option NAME VALUE", w[0]);
     double number = strtod(w[2], NULL);
-    if (!strcmp(w[1], "fit"))
-        p->scenario->fit_ns = (uint64_t)(number * 1000);
-    else if (!strcmp(w[1], "join"))
-        p->scenario->join_ns = (uint64_t)(number * 1000);
-    else if (!strcmp(w[1], "late-sample"))
-        p->scenario->late_sample_ns = (uint64_t)(number * 1000);
-    else if (!strcmp(w[1], "history"))
-        p->scenario->history_ns = (uint64_t)(number * 1000);
-    else if (!strcmp(w[1], "lookback"))
-        p->scenario->lookback_ns = (uint64_t)(number * 1000);
-    else if (!strcmp(w[1], "lookback-bytes"))
+    struct scenario *to = p->scenario;
+    uint64_t *const times[] = {&to->fit_ns, &to->join_ns, &to->late_sample_ns, &to->history_ns, &to->lookback_ns};
+    static const char *const names[] = {"fit", "join", "late-sample", "history", "lookback"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+        if (!strcmp(w[1], names[i])) {
+            *times[i] = (uint64_t)(number * 1000);
+            return 0;
+        }
+    if (!strcmp(w[1], "lookback-bytes"))
         p->scenario->lookback_bytes = (uint64_t)number;
     else if (!strcmp(w[1], "depth"))
         p->scenario->depth = (uint32_t)number;
@@ -526,6 +524,8 @@ static int parse_option(struct parser *p, char **w, int n)
         strcpy(p->scenario->selector, w[2]);
     else if (!strcmp(w[1], "budget"))
         p->scenario->budget = (uint32_t)number;
+    else if (!strcmp(w[1], "asks"))
+        p->scenario->has_asks = true;
     else
         return fail(p, "no option", w[1]);
     return 0;

@@ -24,6 +24,7 @@ struct scenario {
     uint64_t fit_ns, join_ns, late_sample_ns, history_ns; /* of the engine; 0: its defaults */
     uint64_t lookback_ns, lookback_bytes;
     char selector[64]; /* whose time it is; "": the command's */
+    bool has_asks;     /* what threads of interest ask is told, too */
     char view[16];     /* a word of common/selector.h; "": as it is of a command */
     uint32_t depth, width, budget;
     char *expected; /* what stands below the line "--", owned */

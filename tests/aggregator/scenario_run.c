@@ -120,6 +120,21 @@ static void describe_limits(const struct wp_report *report, struct wp_buffer *ou
                 (unsigned long long)limits[i].count, (double)limits[i].ns / 1000);
 }
 
+/* "asks WHO > PEER N", and "opens WHO > PEER N". */
+static void describe_asks(const struct wp_report *report, struct wp_buffer *out)
+{
+    static const char *const kinds[] = {WP_REPORT_ASKS, WP_REPORT_OPENS};
+    uint32_t count;
+    const struct wp_limit_count *rows = wp_report_limits(report, &count);
+    for (size_t k = 0; k < 2; k++)
+        for (uint32_t i = 0; i < count; i++) {
+            const char *name = wp_report_text(report, rows[i].name), *colon = strchr(name, ':');
+            if (!strncmp(name, kinds[k], strlen(kinds[k])))
+                wp_buffer_printf(
+                    out, "%.*s%s %llu\n", (int)(colon - name), name, colon + 1, (unsigned long long)rows[i].count);
+        }
+}
+
 /* "detached N", and its pieces: "detached STACK CATEGORY US". */
 static void describe_detached(const struct wp_report *report, struct wp_buffer *out)
 {
@@ -149,7 +164,7 @@ static void describe_detached(const struct wp_report *report, struct wp_buffer *
 
 /* "total N", "wall N", "uncertain N" and "detached N" when there is some, then "STACK CATEGORY US" sorted, then the
  * edges and the transactions; times in microseconds. */
-static char *describe(const struct wp_report *report, bool is_exact)
+static char *describe(const struct wp_report *report, bool is_exact, bool has_asks)
 {
     uint32_t count, used = 0;
     const struct wp_cell *cells = wp_report_cells(report, &count);
@@ -175,6 +190,8 @@ static char *describe(const struct wp_report *report, bool is_exact)
         wp_buffer_printf(&out, "uncertain %g\n", (double)wp_report_uncertain_ns(report) / 1000);
     describe_detached(report, &out);
     describe_limits(report, &out);
+    if (has_asks)
+        describe_asks(report, &out);
     for (uint32_t i = 0; i < used; i++) {
         wp_buffer_printf(&out, "%s\n", lines[i]);
         free(lines[i]);
@@ -276,7 +293,7 @@ static char *run(struct scenario *scenario, struct wp_error *err)
         if (!wp_host_session_progress(stage.sessions[0])->is_ended)
             wp_error_set(err, -EBUSY, "the first host still waits for others");
         else
-            text = describe(closed_report_of(stage.sessions[0], 0), scenario->host_count == 1);
+            text = describe(closed_report_of(stage.sessions[0], 0), scenario->host_count == 1, scenario->has_asks);
     }
     tear_down(&stage);
     return text;

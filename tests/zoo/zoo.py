@@ -126,12 +126,13 @@ ZOO = {
     "priority.c": (["`bus_lock` in `use_bus`", "waits for a CPU that other threads"], {"priority_inversion"}),
     "pool_requests.py": (["in `checkout`", "for another of its threads"], {"pool_too_small"}),
     "asks_once.py": (["in `look_up`"], set()),
+    "connects_each.py": (["in `look_up`", "for each request on tcp port 7406"], {"connection_each"}),
     "bill_ledger.py": (["in `bill`", "for another of its threads", "in `audit_all`"], set()),
     "spawn_fifo.c": (["in `start_tool`", "feeder", "late_feed"], set()),
     "process_lock.py": (["in `append_entry`", "`fsync`"], {"lock_held_across_io", "pool_too_small", "fsync_per_item"}),
 }
 INTERPRETERS = {".py": "/usr/bin/python3", ".sh": "/bin/bash", ".js": "node", ".pl": "perl", ".rb": "ruby", ".php": "php"}
-OPTIONS = {"bill_ledger.py": ["--threads"], "pool_requests.py": ["--threads"], "asks_once.py": ["--threads"]}
+OPTIONS = {"bill_ledger.py": ["--threads"], "pool_requests.py": ["--threads"], "asks_once.py": ["--threads"], "connects_each.py": ["--threads"]}
 QUICK = ("lock_sleep.c", "n_plus_one.c", "poll_file.sh")
 
 

@@ -25,6 +25,7 @@
 #define RECORDED_MS 6000.0
 #define WORKERS 6u
 #define SERVICE "tcp port 80"
+#define DATABASE "tcp 10.0.0.2:5432"
 #define LOOP "[web];start_thread@libc.so.6;loop@web;epoll_wait@libc.so.6;sleep:epoll_wait tcp :80"
 #define WORKER "[web];start_thread@libc.so.6;_worker@/usr/lib/python3.11/concurrent/futures/thread.py"
 #define HANDLE WORKER ";checkout@/srv/shop.py"
@@ -61,6 +62,7 @@ struct turns {
     double background;        /* of all time, a thread that computes for nobody */
     uint64_t seed;
     bool is_later, has_no_parts;
+    double asks, opens;   /* by request, of a database */
     unsigned recordings;  /* 0: one */
     double noise;         /* how contention differs from one to the next (standard deviation of the log) */
     enum wp_per expected; /* of all trials; wall: any */
@@ -139,6 +141,13 @@ static struct wp_report *record(const struct turns *turns)
         once.contention *= exp(turns->noise * normal(&seed));
         record_once(report, &once, START + (2 * i + turns->is_later) * LATER, &seed);
     }
+    uint32_t rows;
+    const struct wp_transaction *row = wp_report_transactions(report, &rows);
+    double requests = 0;
+    for (uint32_t i = 0; i < rows; i++)
+        requests += row[i].part == WP_PART_WHOLE ? (double)row[i].count : 0;
+    wp_report_limit(report, WP_REPORT_ASKS "web" WP_REPORT_ASKED DATABASE, (uint64_t)(turns->asks * requests), 0);
+    wp_report_limit(report, WP_REPORT_OPENS "web" WP_REPORT_ASKED DATABASE, (uint64_t)(turns->opens * requests), 0);
     return report;
 }
 
@@ -478,6 +487,38 @@ static void a_unit_that_cannot_be_had_is_said(void **state)
     wp_pool_fini(&pool);
 }
 
+/* A release that asks as often in each request, or opens connections, is told to; as often as before is not. */
+static void what_is_asked_more_often_is_said(void **state)
+{
+    static const struct {
+        double before[2], after[2]; /* asks, opens */
+        size_t count;
+        const char *words;
+    } cases[] = {
+        {{1, 0}, {30, 0}, 1,
+            "Requests of web to tcp 10.0.0.2:5432 for each request that it serves: 30 in v2, instead of 1 in v1."},
+        {{1.5, 0}, {2.4, 0}, 0, ""}, {{2, 0}, {1, 1}, 2, "New connections of web to"}, {{0.1, 0}, {0.6, 0}, 0, ""},
+        {{4, 1}, {4, 1}, 0, ""}, {{80, 0}, {2.5, 0}, 1, "2.5 in v2, instead of 80 in v1."},
+        {{0, 0}, {9, 0}, 1, "9 in v2"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct turns sides[2] = {{.asks = cases[i].before[0], .opens = cases[i].before[1], .pause_ms = 30, .seed = 1},
+            {.asks = cases[i].after[0], .opens = cases[i].after[1], .pause_ms = 30, .seed = 1, .is_later = true}};
+        const char *notices[WP_COMPARE_NOTICES];
+        struct wp_facts facts[2];
+        struct wp_pool pool = {0};
+        struct wp_compare made = compare(&sides[0], &sides[1], facts, &WP_COMPARE_DEFAULTS);
+        size_t count = wp_compare_notices(&pool, &made, notices);
+        bool is_said = !*cases[i].words;
+        for (size_t k = 0; k < count; k++)
+            is_said |= strstr(notices[k], cases[i].words) != NULL;
+        if (count != cases[i].count || !is_said || made.is_degraded)
+            fail_msg("case %zu: %zu, %s", i, count, count ? notices[0] : "");
+        end(&made, facts);
+        wp_pool_fini(&pool);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_faster_release_is_no_worse),
@@ -486,6 +527,6 @@ int main(void)
         cmocka_unit_test(a_pool_that_is_waited_for_is_worse), cmocka_unit_test(what_own_threads_wait_for_is_told_first),
         cmocka_unit_test(few_recordings_are_told_by_requests),
         cmocka_unit_test(cpu_time_is_held_against_that_of_other_hops), cmocka_unit_test(what_may_be_worse_is_said),
-        cmocka_unit_test(a_unit_that_cannot_be_had_is_said)};
+        cmocka_unit_test(a_unit_that_cannot_be_had_is_said), cmocka_unit_test(what_is_asked_more_often_is_said)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -91,6 +91,67 @@ static void many_requests_are_many_for_each(void **state)
     }
 }
 
+/* As above with what was counted of the questions: an answer that wakes often is no more than one, and a waking may be
+ * for many; they are each on a connection of its own, or most of them. */
+static void what_is_asked_is_counted(void **state)
+{
+    static const struct {
+        unsigned requests, asks, opens;
+        const char *key, *words;
+    } cases[] = {{50, 4000, 0, "n_plus_one", "times, one after the other, 80 for each request on tcp port 80."},
+        {50, 50, 0, NULL, ""},
+        {50, 50, 45, "connection_each",
+            "it opens a connection to tcp 10.0.0.7:5432 for each request on tcp port 80 (45 for "
+            "50); a pool"},
+        {50, 4000, 50, "n_plus_one", "80 for each request on tcp port 80."}, {50, 50, 30, NULL, ""},
+        {0, 300, 300, "n_plus_one",
+            "`list` asks db (tcp 10.0.0.7:5432) 300 times, one after the other, mostly on new connections."}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct wp_report *report = wp_report_create();
+        struct wp_facts facts;
+        add(report, ASKS "tcp:10.0.0.7:5432;[db];main;find", WP_UNDERSTOOD_FUNCTIONS, 90, 500);
+        add(report, ASKS "sched:runnable", WP_SCHEDULER, 5, 250);
+        add_requests(report, cases[i].requests, &(struct part){"web", "", WP_RUNNING_NOT_SAMPLED, 300}, 1);
+        wp_report_limit(report, WP_REPORT_ASKS "web" WP_REPORT_ASKED "tcp 10.0.0.7:5432", cases[i].asks, 0);
+        wp_report_limit(report, WP_REPORT_ASKS "other" WP_REPORT_ASKED "tcp 10.0.0.7:5432", 7000, 0);
+        if (cases[i].opens)
+            wp_report_limit(report, WP_REPORT_OPENS "web" WP_REPORT_ASKED "tcp 10.0.0.7:5432", cases[i].opens, 0);
+        assert_int_equal(wp_facts_build(&facts, "v1", "main", report, NULL, NULL), 0);
+        const struct wp_finding *found = find(&facts, "waiting"), *opens = find(&facts, "connections");
+        assert_non_null(found);
+        if (!strstr(found->sentence, cases[i].words) || !found->pattern.key != !cases[i].key)
+            fail_msg("case %zu says: %s", i, found->sentence);
+        if (cases[i].key)
+            assert_string_equal(found->pattern.key, cases[i].key);
+        assert_int_equal(opens != NULL, cases[i].opens == 50); /* where the cause says something else */
+        assert_int_equal(facts.limit_count, 0);
+        wp_facts_fini(&facts);
+    }
+}
+
+/* What opens a connection for each request and hardly waits for it is told besides, with the handshakes. */
+static void new_connections_are_told_with_their_handshakes(void **state)
+{
+    struct wp_report *report = wp_report_create();
+    struct wp_facts facts;
+    (void)state;
+    add(report, "[web];handle;ngx_ssl_handshake@nginx;SSL_do_handshake@libssl.so.3;bn_mul@libcrypto.so.3",
+        WP_UNDERSTOOD_FUNCTIONS, 30, 300);
+    add(report, "[web];handle;render", WP_UNDERSTOOD_FUNCTIONS, 70, 700);
+    add_requests(report, 200, &(struct part){"web", "", WP_RUNNING_NOT_SAMPLED, 300}, 1);
+    wp_report_limit(report, WP_REPORT_OPENS "web" WP_REPORT_ASKED "tcp 10.0.0.8:443", 400, 0);
+    wp_report_limit(report, WP_REPORT_ASKS "web" WP_REPORT_ASKED "tcp 10.0.0.8:443", 800, 0);
+    assert_int_equal(wp_facts_build(&facts, "v1", "main", report, NULL, NULL), 0);
+    const struct wp_finding *found = find(&facts, "connections");
+    assert_non_null(found);
+    assert_string_equal(found->sentence,
+        "web opens 400 connections to tcp 10.0.0.8:443. A connection for each request, likely: it opens 2 connections "
+        "to tcp 10.0.0.8:443 for each request on tcp port 80 (400 for 200), with TLS handshakes that take 30.0 ms "
+        "(30 %) in `ngx_ssl_handshake`; a pool, or keep-alive, keeps them open.");
+    wp_facts_fini(&facts);
+}
+
 /* Three different questions for each request, asked by one function that all of them are asked by. */
 static void different_questions_are_not_many(void **state)
 {
@@ -316,6 +377,7 @@ static void a_server_that_is_busy_with_others(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(many_requests_are_many_for_each),
+        cmocka_unit_test(what_is_asked_is_counted), cmocka_unit_test(new_connections_are_told_with_their_handshakes),
         cmocka_unit_test(different_questions_are_not_many), cmocka_unit_test(what_is_small_is_so_in_requests),
         cmocka_unit_test(clients_are_not_asked), cmocka_unit_test(a_pool_that_requests_wait_for),
         cmocka_unit_test(a_pool_of_threads_with_names), cmocka_unit_test(what_a_usual_request_consists_of),
