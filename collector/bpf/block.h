@@ -4,6 +4,7 @@
 /* Block requests. A request is named by a hash of its address, unique while it is in flight. */
 #include "cause.h"
 #include "file.h"
+#include "reread.h"
 #include "served.h"
 
 #define WP_SERVED 64 /* WP_BLOCK_SERVED */
@@ -70,6 +71,8 @@ int WORK_PROG(wp_block_issue, struct request *rq)
 {
     if (wp_follows_work)
         note_issued(rq, request_key(rq), device_of(rq));
+    if (!is_between_windows() && is_read_again(rq, device_of(rq)))
+        note_again();
     return send_block(KIND_BLOCK_ISSUE, rq, 0, rq->__data_len, 0);
 }
 

@@ -49,6 +49,8 @@ struct memory_wait {
     __u64 key; /* the cgroup; 0: none is short of memory */
     __u64 looked_ns;
     __u64 over_ns; /* when it was done because of memory.high; 0: it was not */
+    __u64 again;   /* the cgroup, where the page that was read last had been there and was given up; 0: none such */
+    __u64 again_ns;
     __u32 is_inside, is_high;
 };
 
