@@ -16,7 +16,7 @@ swap    The same client touches more anonymous pages than the cgroup may have, a
 again   A process reads the pages of a file that the cgroup has no room for three times, each by a fault. What it sleeps for the disk in the last two
         is told as for this cgroup's memory, and nothing of the first is.
 high    The same at memory.high (cgroup v2): the kernel makes the client sleep.
-oom     A process touches more than the cgroup may have, without swap: the kernel kills it, and the report says so, and whose memory that was.
+oom     A process touches more than the cgroup may have, without swap: the kernel kills it, and the report says so first of all, and whose memory that was.
 machine The same with all memory of a machine that has little.
 """
 import argparse
@@ -308,7 +308,7 @@ def report(store, *words):
 
 
 def record(case, rounds):
-    """What the program knows, the report's rows (frames, ns), and how its processes ended."""
+    """What the program knows, the report's rows (frames, ns), and of one that is killed the report."""
     with tempfile.TemporaryDirectory(prefix="wakepath-truth-", dir=FOLDER) as folder:
         subprocess.run([f"{os.environ['WAKEPATH_BIN']}/wakepath", "record", "--quiet", "--out", f"{folder}/out", "--store", f"{folder}/store",
                         "--release", "r", "--aggregate", f"truth=thread={CLIENT}", "--", sys.executable, os.path.abspath(__file__), "--play", folder,
@@ -318,7 +318,7 @@ def record(case, rounds):
         if isinstance(truth, str):
             raise Missing(truth)
         folded = "" if case in KILLS else report(f"{folder}/store", "--aggregate", "truth", "--format", "folded")
-        ends = json.loads(report(f"{folder}/store", "--format", "json")).get("process_tree", []) if case in KILLS else []
+        ends = json.loads(report(f"{folder}/store", "--format", "json")) if case in KILLS else {}
     return truth, [(stack.split(";"), int(us)) for stack, _, us in (line.rpartition(" ") for line in folded.splitlines())], ends
 
 
@@ -345,9 +345,11 @@ def above(rows, pattern):
 def held(case, rounds, bound):
     truth, rows, ends = record(case, rounds)
     if case in KILLS:
-        told = [(row["ending"], row.get("killed_for_memory_of", "")) for row in ends if row["pid"] == truth["pid"] and row.get("ending")]
-        print(f"{case}: signal {truth['signal']}, in the report {told}")
-        return truth["signal"] == signal.SIGKILL and len(told) == 1 and told[0][0] == "SIGKILL, out of memory" and told[0][1].startswith(truth["whose"])
+        told = [(row["ending"], row.get("killed_for_memory_of", "")) for row in ends.get("process_tree", []) if row["pid"] == truth["pid"] and row.get("ending")]
+        first = ends["explanations"][0]["sentence"]
+        print(f"{case}: signal {truth['signal']}, in the report {told}, first of all: {first}")
+        is_first = " was killed: out of memory (" in first and truth["whose"][:-1] in first
+        return is_first and truth["signal"] == signal.SIGKILL and len(told) == 1 and told[0][0] == "SIGKILL, out of memory" and told[0][1].startswith(truth["whose"])
     all_of = above(rows, {"limit": "sleep:write.*", "swap": "sleep:fault.*", "again": "sleep:fault.*", "high": "sleep:.*"}[case])
     good = hold(case, truth["slept"], sum(ns for _, ns in all_of), bound, OPEN_NS * truth.get("sleeps", 0))
     if case == "swap":
