@@ -21,19 +21,32 @@ const char *wp_explain_memory_group(const struct wp_explainer *x, const struct w
     return is_for_it ? wait + strlen(WP_MEMORY_GROUP) : NULL;
 }
 
-/* What it sleeps for: "/data", "/data, writeback throttling", "memory.high of nginx.service". */
+/* The cgroup of a page fault whose page had been given up for want of its memory; NULL: none such. */
+static const char *read_again_for(const struct wp_explainer *x, const struct wp_slice *slice, const char *memory)
+{
+    if (slice->syscall || strcmp(memory, "file") != 0 || !wp_timeline_wait_is(x->timeline, slice, WP_WAIT_MEMORY))
+        return NULL;
+    return wp_dictionary_string(x->timeline->dictionary, wp_timeline_wait(x->timeline, slice)) +
+        strlen(WP_MEMORY_GROUP);
+}
+
+/* What it sleeps for: "/data", "/data, writeback throttling", "memory.high of nginx.service", "file, memory of
+ * nginx.service". */
 static void name_what(
     const struct wp_explainer *x, const struct wp_slice *slice, bool is_kernel, char *text, size_t room)
 {
     const char *wait = wp_dictionary_string(x->timeline->dictionary, wp_timeline_wait(x->timeline, slice));
     const char *memory = is_kernel ? "" : wp_name_memory(x->timeline->dictionary, slice);
-    const char *path = wp_explain_memory_group(x, slice);
-    char group[WP_EXPLAIN_NAME - 16];
+    const char *path = wp_explain_memory_group(x, slice), *again = read_again_for(x, slice, memory);
+    char group[WP_EXPLAIN_NAME - 32];
     if (path && !*path) { /* of the whole machine */
         snprintf(text, room, "direct reclaim");
     } else if (path) {
         wp_cgroup_path_name(path, group, sizeof(group));
         snprintf(text, room, "%s of %s", strcmp(memory, "memory.high") ? "memory" : "memory.high", group);
+    } else if (again) {
+        wp_cgroup_path_name(again, group, sizeof(group));
+        snprintf(text, room, "file, memory of %s", group);
     } else {
         wait = strncmp(wait, WP_MEMORY_GROUP, strlen(WP_MEMORY_GROUP)) ? wait : "";
         snprintf(text, room, "%s%s%s", wait, *wait && *memory ? ", " : "", memory);

@@ -4,6 +4,7 @@
 /* Block requests. A request is named by a hash of its address, unique while it is in flight. */
 #include "cause.h"
 #include "file.h"
+#include "reread.h"
 #include "served.h"
 
 #define WP_SERVED 64 /* WP_BLOCK_SERVED */
@@ -62,6 +63,8 @@ static __always_inline int send_block(__u8 kind, struct request *rq, __u8 extra_
 SEC("tp_btf/block_rq_insert")
 int WORK_PROG(wp_block_insert, struct request *rq)
 {
+    if (!is_between_windows() && BPF_CORE_READ(rq, q, elevator)) /* who asks: a work queue may issue it */
+        note_if_again(rq, device_of(rq));
     return send_block(KIND_BLOCK_INSERT, rq, 0, rq->__data_len, 0);
 }
 
@@ -70,6 +73,8 @@ int WORK_PROG(wp_block_issue, struct request *rq)
 {
     if (wp_follows_work)
         note_issued(rq, request_key(rq), device_of(rq));
+    if (!is_between_windows() && !BPF_CORE_READ(rq, q, elevator))
+        note_if_again(rq, device_of(rq));
     return send_block(KIND_BLOCK_ISSUE, rq, 0, rq->__data_len, 0);
 }
 

@@ -6,6 +6,7 @@
  * keeps with the request (what io_uring and AIO have asked for), else by the page cache that the request's first page
  * belongs to. Its path is told once (told_path.h).
  */
+#include "link.h"
 #include "sched.h"
 
 #define TMPFS_MAGIC 0x01021994      /* include/uapi/linux/magic.h */
@@ -92,11 +93,11 @@ static __always_inline __u64 file_of(struct request *rq)
         inode = inode_of_page(rq);
     if (!inode)
         return 0;
-    __u64 key = inode_key(inode);
-    if (is_new_name(key))
-        tell_path(BPF_CORE_READ(inode, i_sb, s_magic) == BDEVFS_MAGIC ? 0 : (__u64)(unsigned long)dentry_of(inode),
-            (__u64)(unsigned long)inode, key);
-    return key;
+    struct file_name name = name_of_inode(inode);
+    if (is_new_name(name.key))
+        tell_path(BPF_CORE_READ(inode, i_sb, s_magic) == BDEVFS_MAGIC ? 0 : name.dentry, (__u64)(unsigned long)inode,
+            name.key);
+    return name.key;
 }
 
 #endif

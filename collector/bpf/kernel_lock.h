@@ -7,6 +7,7 @@
  * its switches tell it in between. Locks that are spun for return at once, and threads are looked up at an end only
  * while one of them waits.
  */
+#include "link.h"
 #include "wait.h"
 
 #define LCB_F_SPIN 1 /* include/trace/events/lock.h */
@@ -49,7 +50,10 @@ static __noinline __u64 kernel_lock_key(__u64 lock, __u32 flags)
         : inode                      ? WP_LOCK_INODE
         : is_mmap_lock(lock)         ? WP_LOCK_MMAP
                                      : WP_LOCK_RWSEM;
-    __u64 key = name_key(mix(mix(0x6c6f636b, kind | (flags & LCB_F_READ) << 16), inode ? inode_key(inode) : 0));
+    struct file_name name = {};
+    if (inode)
+        name = name_of_inode(inode);
+    __u64 key = name_key(mix(mix(0x6c6f636b, kind | (flags & LCB_F_READ) << 16), name.key));
     if (!is_new_name(key))
         return key;
     struct wait_record *r = RESERVE(struct wait_record, WP_RECORD_WAIT);
@@ -61,7 +65,7 @@ static __noinline __u64 kernel_lock_key(__u64 lock, __u32 flags)
     r->head.tail = sizeof(r->wait);
     r->wait.type = kind;
     r->wait.is_shared = !!(flags & LCB_F_READ);
-    struct dentry *dentry = inode ? dentry_of(inode) : 0;
+    struct dentry *dentry = (struct dentry *)name.dentry;
     if (dentry)
         bpf_probe_read_kernel_str(r->wait.path, sizeof(r->wait.path), BPF_CORE_READ(dentry, d_name.name));
     submit(r);

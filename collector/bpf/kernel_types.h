@@ -108,6 +108,7 @@ struct mm_struct {
     unsigned long arg_start, arg_end, start_code;
     unsigned long exec_vm;
     mm_context_t context;
+    struct file *exe_file;
 };
 
 struct percpu_counter {
@@ -128,9 +129,25 @@ struct mm_struct___atomic { /* before that */
 
 struct file;
 
+struct rb_node {
+    struct rb_node *rb_right, *rb_left;
+};
+
+struct rb_root {
+    struct rb_node *rb_node;
+};
+
+struct rb_root_cached {
+    struct rb_root rb_root;
+};
+
 struct vm_area_struct {
     unsigned long vm_start, vm_end;
+    struct mm_struct *vm_mm;
     unsigned long vm_flags;
+    struct {
+        struct rb_node rb;
+    } shared;
     unsigned long vm_pgoff;
     struct file *vm_file;
 };
@@ -269,6 +286,7 @@ struct address_space;
 
 struct inode {
     unsigned short i_mode;
+    unsigned int i_nlink;
     struct address_space *i_mapping;
     struct rw_semaphore i_rwsem;
     unsigned int i_rdev;
@@ -296,6 +314,7 @@ struct dentry___unnamed { /* Linux 7.2 */
 
 struct address_space {
     struct inode *host;
+    struct rb_root_cached i_mmap;
 };
 
 struct page {
@@ -379,6 +398,7 @@ struct gendisk {
 
 struct request_queue {
     struct gendisk *disk;
+    void *elevator;
 };
 
 struct request {

@@ -18,7 +18,8 @@
 #define MEMORY_LEAST (1u << 20)  /* bytes of a process that counts on a whole machine */
 #define MEMORY_LOOK_NS 1000000u  /* a thread asks so often which cgroup it is */
 #define MEMORY_AFTER_NS 5000000u /* above memory.high it sleeps so soon after it has freed pages */
-#define TASK_KILLABLE 0x102      /* include/linux/sched.h */
+#define TASK_UNINTERRUPTIBLE 2   /* include/linux/sched.h */
+#define TASK_KILLABLE 0x102
 
 #define SHORT_GROUP 1u
 #define SHORT_MACHINE 2u
@@ -103,17 +104,27 @@ static __always_inline void tell_memory(struct task_struct *task, struct mm_stru
         send_head(&r);
 }
 
-/* A sleep of `task` that frees pages, or that memory.high makes it pay with. 0: it is for something else. */
-static __always_inline __u64 memory_wait(struct memory_wait *memory, struct task_struct *task, __u64 now_ns)
+/* A sleep of the current task that frees pages, or that memory.high makes it pay with, or of a page fault (`is_fault`:
+ * it is in no call) that reads again what had been given up. 0: it is for something else. Not static, as tell_path().
+ */
+__noinline __u64 memory_wait(__u64 now_ns, __u32 is_fault)
 {
+    struct task_struct *task = current_task();
+    struct thread *thread = bpf_task_storage_get(&threads, task, 0, 0);
+    if (!thread)
+        return 0;
+    struct memory_wait *memory = &thread->memory;
     if (memory->is_inside)
         return memory->key;
+    __u64 again = is_fault && task->__state & TASK_UNINTERRUPTIBLE && now_ns - memory->again_ns < MEMORY_AFTER_NS
+        ? memory->again
+        : 0;
     bool is_after = memory->over_ns && now_ns - memory->over_ns < MEMORY_AFTER_NS &&
         (task->__state & TASK_KILLABLE) == TASK_KILLABLE;
-    __u64 key = is_after ? memory->key : 0;
-    memory->key = key; /* as long as it sleeps for it again and again */
+    memory->key = is_after ? memory->key : 0; /* as long as it sleeps for it again and again */
     memory->over_ns = is_after ? now_ns : 0;
-    return key;
+    memory->again = 0;
+    return memory->key ? memory->key : again;
 }
 
 static __always_inline void end_reclaim(void)
@@ -180,6 +191,19 @@ int wp_direct_reclaim_begin(unsigned long long *ctx)
     __u64 began_ns = begin_work();
     begin_reclaim(true);
     end_work(began_ns);
+    return 0;
+}
+
+/* The current task waits for a page that it had had (reread.h): because a cgroup is short of memory, if one is. */
+static __noinline int note_again(void)
+{
+    struct task_struct *task = current_task();
+    struct thread *thread = bpf_task_storage_get(&threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+    bool is_high;
+    if (!thread)
+        return 0;
+    thread->memory.again = short_group(task, MEMORY_NEAR, &is_high);
+    thread->memory.again_ns = bpf_ktime_get_ns();
     return 0;
 }
 

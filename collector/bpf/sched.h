@@ -335,7 +335,7 @@ int WORK_PROG(wp_switch, bool preempt, struct task_struct *prev, struct task_str
     struct thread *thread = regs ? bpf_task_storage_get(&threads, prev, 0, BPF_LOCAL_STORAGE_GET_F_CREATE) : 0;
     if (thread && thread->unheard)
         tell_unheard(r->head.time_ns, r->head.flags & 4, true); /* WP_SWITCH_TIMED */
-    __u64 memory = thread && thread->memory.key ? memory_wait(&thread->memory, prev, r->head.time_ns) : 0;
+    __u64 memory = thread && thread->memory.key | thread->memory.again ? memory_wait(r->head.time_ns, !call.number) : 0;
     if (memory) {
         r->head.d |= memory << 16;
     } else if (thread && thread->kernel_lock.address) {

@@ -40,6 +40,14 @@ static __always_inline __u64 inode_key(struct inode *inode)
         BPF_CORE_READ(inode, i_generation)));
 }
 
+/* Of a file with several names, which it is known by where. */
+static __always_inline __u64 link_key(struct inode *inode, __u64 dentry)
+{
+    __u64 key = inode_key(inode);
+    return dentry && BPF_CORE_READ(inode, i_nlink) > 1 ? name_key(mix(key, dentry) << 16) : key;
+}
+
+/* Any of its names. */
 static __always_inline struct dentry *dentry_of(struct inode *inode)
 {
     struct hlist_node *node = BPF_CORE_READ(inode, i_dentry.first);

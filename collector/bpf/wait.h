@@ -23,7 +23,7 @@
 #define FAMILY_INET6 10
 
 /* How to see that a file is still the one that is remembered: memory of files and inodes is used again at once. */
-enum { CHECK_NUMBER, CHECK_KIND, CHECK_PORTS, CHECK_PEER };
+enum { CHECK_NUMBER, CHECK_LINK, CHECK_KIND, CHECK_PORTS, CHECK_PEER };
 
 struct known_file {
     __u64 file, inode, check, sk, key;
@@ -49,6 +49,8 @@ struct memory_wait {
     __u64 key; /* the cgroup; 0: none is short of memory */
     __u64 looked_ns;
     __u64 over_ns; /* when it was done because of memory.high; 0: it was not */
+    __u64 again;   /* the cgroup, where the page that was read last had been there and was given up; 0: none such */
+    __u64 again_ns;
     __u32 is_inside, is_high;
 };
 
@@ -175,6 +177,8 @@ static __always_inline __u64 check_of(const struct known_file *k, struct file *f
         return (__u64)(unsigned long)GET(file, file, f_op);
     case CHECK_PORTS:
         return ends_of(k->sk);
+    case CHECK_LINK:
+        return (__u64)(unsigned long)BPF_CORE_READ(file, f_path.dentry);
     case CHECK_PEER:
         return (__u64)(unsigned long)GET(unix_sock, k->sk, peer);
     default:
@@ -307,15 +311,18 @@ static __always_inline __u64 socket_key(struct known_file *k, struct file *file,
 static __always_inline __u64 path_key(struct known_file *k, struct file *file, struct inode *inode)
 {
     __u64 magic = BPF_CORE_READ(inode, i_sb, s_magic), key;
+    __u64 dentry = (__u64)(unsigned long)BPF_CORE_READ(file, f_path.dentry);
     k->how = CHECK_NUMBER;
     if (magic == ANON_INODE_FS_MAGIC || magic == PIPEFS_MAGIC || magic == PID_FS_MAGIC) { /* one is like the other */
         k->how = CHECK_KIND;
         key = name_key(mix(magic, (__u64)(unsigned long)BPF_CORE_READ(file, f_op)));
     } else {
-        key = inode_key(inode);
+        key = link_key(inode, dentry);
+        if (key != inode_key(inode))
+            k->how = CHECK_LINK;
     }
     if (is_new_name(key))
-        tell_path((__u64)(unsigned long)BPF_CORE_READ(file, f_path.dentry), k->inode, key);
+        tell_path(dentry, k->inode, key);
     return key;
 }
 

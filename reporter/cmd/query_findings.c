@@ -10,6 +10,8 @@
 #include "reporter/findings/pattern.h"
 #include "reporter/load/facts_read.h"
 #include "reporter/read/release_order.h"
+#include "reporter/recording/killed_finding.h"
+#include "reporter/recording/process_tree.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -67,6 +69,8 @@ static int read_facts(struct answer *answer, size_t row, struct wp_error *err)
     struct part *part = &answer->parts[row];
     struct wp_snapshot snapshot;
     struct wp_facts facts = {0};
+    struct wp_genealogy *genealogy = NULL;
+    bool is_asked = wp_query_is_asked(query, answer->order.rows[row].id);
     char aggregate[WP_ID_ROOM];
     int rc = wp_snapshot_begin(&snapshot, answer->stores, answer->order.rows[row].id, err);
     if (rc)
@@ -74,11 +78,16 @@ static int read_facts(struct answer *answer, size_t row, struct wp_error *err)
     rc = wp_aggregate_choose(&snapshot, query->aggregate, &query->selection, aggregate, err);
     if (!rc)
         rc = wp_facts_read(&facts, &snapshot, aggregate, &query->selection, err);
-    if (wp_query_is_asked(query, answer->order.rows[row].id))
+    if (!rc && is_asked)
+        rc = wp_process_tree_read(&facts, &genealogy, &snapshot, err);
+    if (!rc)
+        wp_killed_finding_add(&facts);
+    if (is_asked)
         answer->gaps->values += facts.damage_count;
     if (!rc)
         rc = keep_findings(part, &facts, err);
     part->is_there = !rc;
+    wp_genealogy_fini(&genealogy);
     wp_facts_fini(&facts);
     wp_snapshot_end(&snapshot);
     return rc;

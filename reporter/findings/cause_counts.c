@@ -175,13 +175,21 @@ static uint32_t block_frame(const struct wp_facts *facts, uint32_t node)
     return 0;
 }
 
+/* "nginx.service" of "sleep:fault file, memory of nginx.service"; NULL: another sleep. */
+static const char *short_group(const char *sleep)
+{
+    static const char again[] = "sleep:fault file, memory of ";
+    return strncmp(sleep, again, sizeof(again) - 1) ? NULL : sleep + sizeof(again) - 1;
+}
+
 const char *wp_cause_file(const struct wp_causes *causes, struct wp_facts *facts, uint32_t row)
 {
     const struct wp_flame *flame = &facts->flame;
     const struct wp_cause_fact *cause = &causes->rows[row];
     const char *sleep = wp_facts_frame_name(facts, flame->nodes[cause->sleep].frame);
     uint32_t frames, most = 0;
-    if (cause->kind != WP_CAUSE_KIND_DISK || strcmp(sleep, "sleep:fault file") != 0)
+    bool is_file = !strcmp(sleep, "sleep:fault file") || short_group(sleep);
+    if (cause->kind != WP_CAUSE_KIND_DISK || !is_file)
         return NULL;
     wp_report_frames(facts->report, &frames);
     uint64_t *sums = calloc(frames + 1u, sizeof(*sums));
@@ -196,6 +204,26 @@ const char *wp_cause_file(const struct wp_causes *causes, struct wp_facts *facts
     bool is_known = sums && most && sums[most] >= cause->ns / 2;
     free(sums);
     return is_known ? wp_pool_text(&facts->pool, strstr(wp_facts_frame_name(facts, most), " /") + 1) : NULL;
+}
+
+const char *wp_cause_read_again(const struct wp_causes *causes, struct wp_facts *facts, uint32_t row, uint64_t *ns)
+{
+    const struct wp_flame *flame = &facts->flame;
+    const char *most = NULL;
+    uint64_t most_ns = 0;
+    *ns = 0;
+    for (uint32_t i = 0; causes->rows[row].kind == WP_CAUSE_KIND_DISK && i < flame->cell_count; i++) {
+        uint32_t sleep = causes->cell_cause[i] == row + 1 ? causes->cell_sleep[i] : 0;
+        const char *group = sleep ? short_group(wp_facts_frame_name(facts, flame->nodes[sleep].frame)) : NULL;
+        if (!group)
+            continue;
+        *ns += flame->cells[i].ns;
+        if (flame->cells[i].ns > most_ns) {
+            most_ns = flame->cells[i].ns;
+            most = group;
+        }
+    }
+    return most;
 }
 
 /* --- threads, of a trace --- */

@@ -37,5 +37,8 @@ const char *wp_cause_due(const struct wp_causes *causes, struct wp_facts *facts,
 /* Of faults on pages of files: the file that half of their time or more reads, in the facts' pool; NULL: it is not
  * known, or is no such cause. */
 const char *wp_cause_file(const struct wp_causes *causes, struct wp_facts *facts, uint32_t row);
+/* Of a wait for a disk: how long it was for pages of files that had been given up for want of a cgroup's memory, and
+ * which cgroup's most, a name in the report; NULL: none. */
+const char *wp_cause_read_again(const struct wp_causes *causes, struct wp_facts *facts, uint32_t row, uint64_t *ns);
 
 #endif

@@ -95,9 +95,10 @@ static const char *call_text(const struct text *t, uint32_t sleep, const char **
     const char *blank = strchr(call, ' ');
     *what = blank ? wp_pool_clip(t->pool, blank + 1, NAME_BYTES) : "";
     *what = !strcmp(*what, "unix") ? "a unix socket" : !strcmp(*what, "pipe") ? "a pipe" : *what;
-    if (!strcmp(call, "fault swap") || !strcmp(call, "fault file")) {
+    bool is_file = !strcmp(call, "fault file") || !strncmp(call, "fault file, ", 12);
+    if (!strcmp(call, "fault swap") || is_file) {
         *what = "";
-        return call[6] == 's' ? "pages that were swapped out" : "pages of a file that were not in memory";
+        return is_file ? "pages of a file that were not in memory" : "pages that were swapped out";
     }
     if (!strncmp(call, "fault", 5) && (!call[5] || call[5] == ' '))
         return "a page fault";

@@ -36,8 +36,8 @@
 #define SAYS 4u      /* categories that have no place */
 #define RIVALS 3u    /* who had the processor, each above a part in RIVAL_SHARE of the total */
 #define RIVAL_SHARE 100u
-_Static_assert(CAUSES + PROCESSES + SAYS + RIVALS + 2 + WP_REQUEST_FINDINGS <= WP_FINDINGS,
-    "with what is unexplained, threads that are stuck and requests");
+_Static_assert(CAUSES + PROCESSES + SAYS + RIVALS + 3 + WP_REQUEST_FINDINGS <= WP_FINDINGS,
+    "with what is unexplained, threads that are stuck, who was killed (killed_finding.h) and requests");
 
 /* What a category says of a time that has no place: "<time> (<share>) <this>". */
 static const char *const category_says[WP_CATEGORIES] = {

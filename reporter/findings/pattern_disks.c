@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define LEAST_SYNCS 20u
+#define NAME_BYTES 80u
 
 static bool is_call(const struct wp_cause_case *of, const char *name)
 {
@@ -22,6 +23,21 @@ static bool is_sync_each(const struct wp_cause_case *of, struct wp_pattern *patt
     pattern->sure = of->is_calls ? WP_SURETY_LIKELY : WP_SURETY_POSSIBLE;
     pattern->evidence = wp_pool_printf(pool, "%s %s `%.*s`, %s on average", wp_human_count(pool, of->count),
         of->is_calls ? "calls of" : "sleeps in", (int)of->call_size, of->call, wp_human_duration(pool, of->mean_ns));
+    return true;
+}
+
+/* Pages that the kernel has given up for others of the same cgroup: more memory mends it, a second run does not. */
+static bool is_read_again(const struct wp_cause_case *of, struct wp_pattern *pattern)
+{
+    struct wp_pool *pool = &of->facts->pool;
+    uint64_t ns;
+    const char *group = wp_cause_read_again(of->causes, of->facts, of->row, &ns);
+    if (!group || ns < of->cause->ns / 2)
+        return false;
+    pattern->sure = WP_SURETY_CERTAIN;
+    pattern->evidence =
+        wp_pool_printf(pool, "memory is short (limit of %s), and for %s pages are read that had been in memory before",
+            wp_pool_clip(pool, group, NAME_BYTES), wp_human_duration(pool, ns));
     return true;
 }
 
@@ -41,6 +57,7 @@ static bool is_cold_start(const struct wp_cause_case *of, struct wp_pattern *pat
 
 const struct wp_pattern_rule wp_pattern_disks[] = {
     {"fsync_per_item", "fsync for each item", is_sync_each},
+    {"read_again", "Pages read again", is_read_again},
     {"cold_start", "Cold start", is_cold_start},
     {NULL, NULL, NULL},
 };

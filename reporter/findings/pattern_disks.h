@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WP_REPORTER_FINDINGS_PATTERN_DISKS_H
 #define WP_REPORTER_FINDINGS_PATTERN_DISKS_H
-/* Disks: fsync per item, cold start. */
+/* Disks: fsync per item, pages read again, cold start. */
 #include "reporter/findings/pattern_types.h"
 
 /* The first that fits tells; ends with a key of NULL. */

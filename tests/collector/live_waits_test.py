@@ -18,18 +18,23 @@ class Waits(unittest.TestCase):
         shutil.rmtree(cls.folder)
 
     def record(self, *command):
-        """(what the command said, {name of a sleep: nanoseconds}) of the command's own sleeps."""
+        """(what the command said, {name of a sleep: nanoseconds}) of the command's own sleeps; self.requests: {(call, file): nanoseconds}."""
         store = os.path.join(self.folder, f"store-{self.id()}")
         said = subprocess.run([f"{BIN}/wakepath", "record", "--quiet", "--out", f"{self.folder}/site-{self.id()}", "--store", store,
                                "--release", "r", "--", *command], check=True, capture_output=True, text=True).stdout
         text = subprocess.run([f"{BIN}/wakepath-reporter", "--store", store, "--release", "r", "--aggregate", "main", "--format",
                                "folded"], check=True, capture_output=True, text=True).stdout
-        sleeps = {}
+        sleeps, self.requests = {}, {}
         for line in text.splitlines():
             stack, _, ns = line.rpartition(" ")
-            for frame in stack.split(";"):
+            frames = stack.split(";")
+            for frame in frames:
                 if frame.startswith("sleep:"):
-                    sleeps[frame[6:]] = sleeps.get(frame[6:], 0) + int(ns)
+                    sleep = frame[6:]
+                    sleeps[sleep] = sleeps.get(sleep, 0) + int(ns)
+                if frame.startswith("io:") and " /" in frame:
+                    key = sleep.split(" ")[0], os.path.basename(frame)
+                    self.requests[key] = self.requests.get(key, 0) + int(ns)
         return said, sleeps
 
     def test_every_kind(self):
@@ -61,6 +66,58 @@ class Waits(unittest.TestCase):
         self.assertGreater(len(wanted), 40, said)
         self.assertEqual(wanted - set(sleeps), set(), sorted(sleeps))
         self.assertFalse([name for name in sleeps if name.startswith("syscall ")], sleeps)
+
+    def test_a_file_with_two_names(self):
+        """Each sleep by the one that its file was opened by: pages are touched, and read, and the file is locked."""
+        with open(f"{self.place}/orders", "wb") as file:
+            file.write(os.urandom(1 << 20))
+            os.fsync(file.fileno())
+        os.link(f"{self.place}/orders", f"{self.place}/backup")
+        with open(f"{self.folder}/scan.c", "w", encoding="utf-8") as file:
+            file.write("""#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#define SIZE (1l << 20)
+static volatile int sum;
+__attribute__((noinline)) void touch_pages(volatile char *at) { for (long i = 0; i < SIZE; i += 4096) sum += at[i]; }
+__attribute__((noinline)) void read_pages(int file) { char c; for (long i = 0; i < SIZE; i += 4096) sum += pread(file, &c, 1, i); }
+static int open_cold(const char *name) {
+    int file = open(name, O_RDONLY);
+    posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED);
+    posix_fadvise(file, 0, 0, POSIX_FADV_RANDOM);
+    return file;
+}
+int main(int argc, char **argv) {
+    for (int i = 1; i < argc; i++) {
+        int file = open_cold(argv[i]);
+        char *at = mmap(0, SIZE, PROT_READ, MAP_SHARED, file, 0);
+        madvise(at, SIZE, MADV_RANDOM);
+        touch_pages(at);
+        munmap(at, SIZE);
+        close(file);
+        file = open_cold(argv[i]);
+        read_pages(file);
+        int other = open(argv[i], O_RDONLY);
+        flock(other, LOCK_EX);
+        if (!fork()) { usleep(30000); flock(other, LOCK_UN); _exit(0); }
+        flock(file, LOCK_EX);
+        close(file);
+        close(other);
+    }
+    return 0; }
+""")
+        subprocess.run(["gcc", "-O1", "-g", "-o", f"{self.folder}/scan", f"{self.folder}/scan.c"], check=True)
+        _, sleeps = self.record(f"{self.folder}/scan", *[f"{self.place}/{name}" for name in ("orders", "backup")])
+        by_call = {(name.split(" ")[0], os.path.basename(name)): ns for name, ns in sleeps.items() if " /" in name}
+        for name in "orders", "backup":
+            self.assertGreater(by_call.get(("flock", name), 0), 5e6, sleeps)
+        if not self.requests:
+            self.skipTest("files are on no disk")
+        for name in "orders", "backup":
+            self.assertGreater(by_call.get(("pread64", name), 0), 1e6, sleeps)
+            for call in "fault", "pread64":
+                self.assertGreater(self.requests.get((call, name), 0), 1e6, self.requests)
 
     def test_a_lock_of_a_library(self):
         """A variable of a shared object that is mapped anywhere; and of one that has no symbols any more."""

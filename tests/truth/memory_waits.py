@@ -13,8 +13,10 @@ swap    The same client touches more anonymous pages than the cgroup may have, a
         where the disk's interrupts come, so that it is woken on its own CPU. 64 pages are read at once, which takes long: the
         kernel's end of each sleep is behind the waking, by what it takes to find a CPU, with the recorder's program at that tracepoint. So much
         (OPEN_NS) the truth leaves open.
+again   A process reads the pages of a file that the cgroup has no room for three times, each by a fault. What it sleeps for the disk in the last two
+        is told as for this cgroup's memory, and nothing of the first is.
 high    The same at memory.high (cgroup v2): the kernel makes the client sleep.
-oom     A process touches more than the cgroup may have, without swap: the kernel kills it, and the report says so, and whose memory that was.
+oom     A process touches more than the cgroup may have, without swap: the kernel kills it, and the report says so first of all, and whose memory that was.
 machine The same with all memory of a machine that has little.
 """
 import argparse
@@ -242,6 +244,33 @@ def play_swap(rounds, folder):
         group.end()
 
 
+def play_again(_rounds, folder):
+    group, path, size = Group(16 * MIB), f"{folder}/index", 32 * MIB
+    with open(path, "wb") as file:
+        for _ in range(size // MIB):
+            file.write(os.urandom(MIB))
+        os.fsync(file.fileno())
+
+    def scan():
+        group.enter()
+        file, sleeper = os.open(path, os.O_RDONLY), Sleeper()
+        os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
+        region = mmap.mmap(file, size, flags=mmap.MAP_SHARED, prot=mmap.PROT_READ)
+        region.madvise(mmap.MADV_RANDOM)
+
+        def touch_all():
+            for page in range(0, size, 4096):
+                _ = region[page]
+        call_thread(CLIENT)
+        slept = [sleeper.sleeps_ns(touch_all) for _ in range(3)]
+        call_thread("done")
+        return {"slept": sum(slept), "again": slept[1] + slept[2], "group": os.path.basename(group.folder)}
+    try:
+        return in_children({"reader": scan})["reader"]
+    finally:
+        group.end()
+
+
 def killed(size, enter):
     """A process that touches so much."""
     pid = os.fork()
@@ -269,7 +298,7 @@ def play_machine(_rounds, _folder):
     return {**killed(size, lambda: put("/proc/self", "oom_score_adj", 1000)), "whose": "the whole machine;"}
 
 
-CASES = {"limit": play_limit, "swap": play_swap, "high": lambda rounds, folder: play_limit(rounds, folder, True), "oom": play_oom, "machine": play_machine}
+CASES = {"limit": play_limit, "swap": play_swap, "again": play_again, "high": lambda rounds, folder: play_limit(rounds, folder, True), "oom": play_oom, "machine": play_machine}
 KILLS = ("oom", "machine")
 
 
@@ -279,7 +308,7 @@ def report(store, *words):
 
 
 def record(case, rounds):
-    """What the program knows, the report's rows (frames, ns), and how its processes ended."""
+    """What the program knows, the report's rows (frames, ns), and of one that is killed the report."""
     with tempfile.TemporaryDirectory(prefix="wakepath-truth-", dir=FOLDER) as folder:
         subprocess.run([f"{os.environ['WAKEPATH_BIN']}/wakepath", "record", "--quiet", "--out", f"{folder}/out", "--store", f"{folder}/store",
                         "--release", "r", "--aggregate", f"truth=thread={CLIENT}", "--", sys.executable, os.path.abspath(__file__), "--play", folder,
@@ -289,7 +318,7 @@ def record(case, rounds):
         if isinstance(truth, str):
             raise Missing(truth)
         folded = "" if case in KILLS else report(f"{folder}/store", "--aggregate", "truth", "--format", "folded")
-        ends = json.loads(report(f"{folder}/store", "--format", "json")).get("process_tree", []) if case in KILLS else []
+        ends = json.loads(report(f"{folder}/store", "--format", "json")) if case in KILLS else {}
     return truth, [(stack.split(";"), int(us)) for stack, _, us in (line.rpartition(" ") for line in folded.splitlines())], ends
 
 
@@ -316,15 +345,20 @@ def above(rows, pattern):
 def held(case, rounds, bound):
     truth, rows, ends = record(case, rounds)
     if case in KILLS:
-        told = [(row["ending"], row.get("killed_for_memory_of", "")) for row in ends if row["pid"] == truth["pid"] and row.get("ending")]
-        print(f"{case}: signal {truth['signal']}, in the report {told}")
-        return truth["signal"] == signal.SIGKILL and len(told) == 1 and told[0][0] == "SIGKILL, out of memory" and told[0][1].startswith(truth["whose"])
-    all_of = above(rows, {"limit": "sleep:write.*", "swap": "sleep:fault.*", "high": "sleep:.*"}[case])
+        told = [(row["ending"], row.get("killed_for_memory_of", "")) for row in ends.get("process_tree", []) if row["pid"] == truth["pid"] and row.get("ending")]
+        first = ends["explanations"][0]["sentence"]
+        print(f"{case}: signal {truth['signal']}, in the report {told}, first of all: {first}")
+        is_first = " was killed: out of memory (" in first and truth["whose"][:-1] in first
+        return is_first and truth["signal"] == signal.SIGKILL and len(told) == 1 and told[0][0] == "SIGKILL, out of memory" and told[0][1].startswith(truth["whose"])
+    all_of = above(rows, {"limit": "sleep:write.*", "swap": "sleep:fault.*", "again": "sleep:fault.*", "high": "sleep:.*"}[case])
     good = hold(case, truth["slept"], sum(ns for _, ns in all_of), bound, OPEN_NS * truth.get("sleeps", 0))
     if case == "swap":
         print(f"swap: {truth['faults']} major faults, {truth['sleeps']} sleeps; {sum(ns for frames, ns in all_of if 'swap' in frames[0]) / 1e6:.3f} ms for swap")
         return good and any("swap" in frames[0] for frames, _ in all_of)
     named = [(frames, ns) for frames, ns in all_of if truth["group"] in frames[0]]
+    if case == "again":
+        is_told = hold("again, for the cgroup", truth["again"], sum(ns for _, ns in named), bound)
+        return good and is_told and all(frames[0].startswith("sleep:fault file, memory of ") for frames, _ in named)
     by_hog = sum(ns for frames, ns in named if "memory:held by [hog]" in frames)
     print(f"{case}: {sum(ns for _, ns in named) / 1e6:.3f} ms name the cgroup, {by_hog / 1e6:.3f} ms hog; nobody else: "
           f"{sum(ns for frames, ns in named if any(frame.startswith('memory:held') for frame in frames)) == by_hog}")

@@ -10,6 +10,7 @@
 #include "reporter/display/display.h"
 #include "reporter/load/facts_read.h"
 #include "reporter/page/page.h"
+#include "reporter/recording/killed_finding.h"
 #include "reporter/recording/process_tree.h"
 #include "reporter/recording/process_units.h"
 #include "storage/env/txn.h"
@@ -237,6 +238,44 @@ static void groups_are_told(void **state)
     wp_facts_fini(&facts);
 }
 
+/* First of all, the name that was killed most often; none of another time, or by another signal. */
+static void who_was_killed_is_a_finding(void **state)
+{
+    struct wp_genealogy_row rows[] = {ROW("h", "make", "", 20, 1, START + 1 * S, START - 90 * S, 0, 0, 0),
+        ROW("h", "cc1", "", 30, 20, START + 2 * S, START + 1 * S, 0, START + 9 * S, 9),
+        ROW("h", "ld", "", 31, 20, START + 2 * S, START + 1 * S, 0, START + 7 * S, WP_ENDING_OOM),
+        ROW("h", "lto1", "", 32, 20, START + 2 * S, START + 1 * S, 0, START + 8 * S, WP_ENDING_OOM),
+        ROW("h", "lto1", "", 33, 20, START + 2 * S, START + 1 * S, 0, START + 9 * S, WP_ENDING_OOM),
+        ROW("h", "lto1", "", 34, 20, START + 2 * S, START + 1 * S, 0, START + 9 * S, WP_ENDING_OOM)};
+    static const char *const groups[] = {"/system.slice/ci.service", "/", NULL};
+    static const char *const told[] = {
+        "lto1 was killed 2 times: out of memory (limit of ci.service; it had 80.9 MB). So were 2 others.",
+        "lto1 was killed 2 times: out of memory (of the whole machine; it had 80.9 MB). So were 2 others.",
+        "lto1 was killed 2 times: out of memory. So were 2 others."};
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        struct wp_facts facts;
+        for (size_t k = 3; k < 5; k++) {
+            rows[k].oom_cgroup = groups[i];
+            rows[k].oom_bytes = 80900000;
+        }
+        rows[5].oom_cgroup = "/other";
+        read_tree(&facts, rows, sizeof(rows) / sizeof(*rows));
+        wp_killed_finding_add(&facts);
+        assert_string_equal(facts.findings[0].kind, "killed");
+        assert_string_equal(facts.findings[0].sentence, told[i]);
+        assert_int_equal(facts.findings[0].count, 2);
+        assert_true(facts.finding_count > 1 && strcmp(facts.findings[1].kind, "killed") != 0);
+        wp_facts_fini(&facts);
+    }
+    struct wp_facts facts;
+    read_tree(&facts, family, sizeof(family) / sizeof(*family));
+    wp_killed_finding_add(&facts);
+    for (size_t i = 0; i < facts.finding_count; i++)
+        assert_string_not_equal(facts.findings[i].kind, "killed");
+    wp_facts_fini(&facts);
+}
+
 /* The number of the parent is another process' by now: that one is nobody's parent. */
 static void a_number_used_again_is_no_parent(void **state)
 {
@@ -334,7 +373,7 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(processes_stand_below_their_parents),
         cmocka_unit_test(circles_end), cmocka_unit_test(an_end_is_of_the_program_that_is_known),
         cmocka_unit_test(a_number_used_again_is_no_parent), cmocka_unit_test(groups_are_told),
-        cmocka_unit_test(many_are_bounded), cmocka_unit_test(the_page_shows_them),
-        cmocka_unit_test(what_is_missing_is_told)};
+        cmocka_unit_test(who_was_killed_is_a_finding), cmocka_unit_test(many_are_bounded),
+        cmocka_unit_test(the_page_shows_them), cmocka_unit_test(what_is_missing_is_told)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
