@@ -109,7 +109,7 @@ struct wp_finding {
     const char *fragment; /* of that page, already safe in a URL; NULL none */
 };
 
-#define WP_FINDINGS 24
+#define WP_FINDINGS 25
 
 /* A window that can be shown event by event. */
 struct wp_exemplar_fact {
