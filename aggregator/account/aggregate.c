@@ -215,10 +215,11 @@ static struct part part_of(
     }
     part.is_over = slice->end_ns && slice->end_ns <= until_ns;
     part.to_ns = part.is_over ? slice->end_ns : until_ns;
-    if (part.is_base && aggregate->view == WP_VIEW_BUSY && part.from_ns < slice->wake_ns &&
+    uint64_t woken_ns = slice->is_cut && !slice->wake_ns ? slice->in_ns : slice->wake_ns;
+    if (part.is_base && aggregate->view == WP_VIEW_BUSY && part.from_ns < woken_ns &&
         is_idle(aggregate, index, slice)) {
-        part.idle_ns = slice->wake_ns - part.from_ns;
-        part.from_ns = slice->wake_ns;
+        part.idle_ns = woken_ns - part.from_ns;
+        part.from_ns = woken_ns;
     }
     return part;
 }

@@ -303,18 +303,46 @@ static bool is_of_runtime(const struct wp_idle_wait *wait)
     return is_own && wp_idle_thread(wp_dictionary_string(timeline->dictionary, who->comm));
 }
 
+/* The recording paused before it was woken. */
+static bool is_cut_asleep(const struct wp_slice *slice)
+{
+    return slice->is_cut && !slice->wake_ns;
+}
+
+/* Where it sleeps. A loop that is there as the recording goes on, in the call in which it was as it paused, is where it
+ * was. */
+static enum place place_of_wait(const struct wp_idle_wait *wait)
+{
+    const struct wp_thread *thread = &wait->timeline->threads[wait->thread];
+    const struct wp_slice *slice = wait->slice;
+    if (slice->stack || !is_from_before(slice) || !wp_wait_is_choosing(slice))
+        return place_of(wait, slice->stack);
+    uint64_t ordinal = wp_thread_find(thread, slice->out_ns);
+    for (unsigned i = 0; i < LOOKS && ordinal != thread->slice_end && ordinal > thread->first_slice; i++) {
+        const struct wp_slice *before = wp_thread_slice(thread, --ordinal);
+        if (!is_cut_asleep(before) || before->syscall != slice->syscall)
+            break;
+        if (before->stack)
+            return place_of(wait, before->stack);
+    }
+    return PLACE_OTHER;
+}
+
 bool wp_idle_wait_is_idle(const struct wp_idle_wait *wait, struct wp_explainer *x)
 {
     const struct wp_slice *slice = wait->slice;
     const uint8_t others = WP_SLICE_BORN | WP_SLICE_EXEC | WP_SLICE_RENAME | WP_SLICE_PREEMPTED;
-    if (!slice->wake_ns || !slice->syscall || slice->state != WP_STATE_INTERRUPTIBLE || slice->flags & others ||
-        wp_owed_by(&wait->timeline->messages, wait->thread, slice->out_ns))
+    bool is_cut = is_cut_asleep(slice);
+    if ((!slice->wake_ns && !is_cut) || !slice->syscall || slice->state != WP_STATE_INTERRUPTIBLE ||
+        slice->flags & others || wp_owed_by(&wait->timeline->messages, wait->thread, slice->out_ns))
         return false;
-    enum place place = place_of(wait, slice->stack);
-    if (place == PLACE_OWN || is_housekeeping(wait))
+    enum place place = place_of_wait(wait);
+    if (place == PLACE_OWN || (!is_cut && is_housekeeping(wait)))
         return true;
     if (slice->flags & WP_SLICE_DELIBERATE)
         return false;
+    if (is_cut) /* what would have ended it is not known */
+        return is_accepting(slice) || place == PLACE_IDLE || is_of_runtime(wait);
     return is_accepting(slice) || is_for_request(wait) || is_by_timer(wait) || place == PLACE_IDLE ||
         (place == PLACE_JOINING && wp_slice_is_interrupted(wait->timeline, slice)) || is_of_runtime(wait) ||
         is_old_pause(wait) || is_for_own(wait, x);

@@ -12,6 +12,8 @@
  *  - where servers and runtimes are known to wait for work (common/idle_place.h);
  *  - by the clock, in a thread beside the main one that never asks or wakes anybody; or since before the recording,
  *    without a stack, where it then looks around and wakes at most who waits for work.
+ * A sleep that a pause of the recording cuts is idle in accept, at a known place and of a runtime's own thread; a loop
+ * that is in the same call as the recording goes on is at the same place.
  */
 #include "aggregator/explain/explain.h"
 

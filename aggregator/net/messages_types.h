@@ -94,6 +94,7 @@ struct wp_messages {
     struct wp_reads reads;
     struct wp_acts acts;
     uint64_t matched, unmatched;
+    uint64_t window_ns;       /* when the recording last went on: 0: it never paused */
     struct wp_reply *replies; /* in the order of time, owned; kept as long as the closed sockets */
     uint32_t reply_first, reply_end, reply_room;
 };

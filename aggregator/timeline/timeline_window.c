@@ -45,7 +45,7 @@ static void resume_at(struct wp_timeline *timeline, uint64_t at_ns)
 {
     wp_drop_spans_add(&timeline->pauses, timeline->paused_ns, at_ns - 1);
     timeline->paused_ns = 0;
-    timeline->window_ns = at_ns;
+    timeline->window_ns = timeline->messages.window_ns = at_ns;
     wp_timeline_cpu_unsee(timeline, at_ns);
 }
 

@@ -360,12 +360,9 @@ static int parse_event(struct parser *p, char **w, int n, struct wp_event *e)
         return parse_two_threads(p, w, n, e, WP_EVENT_FORK);
     if (!strcmp(what, "exec"))
         return parse_two_threads(p, w, n, e, WP_EVENT_EXEC);
-    if (!strcmp(what, "send"))
-        return parse_bytes(p, w, n, e, WP_EVENT_SOCK_SEND);
-    if (!strcmp(what, "recv"))
-        return parse_bytes(p, w, n, e, WP_EVENT_SOCK_RECV);
-    if ((!strcmp(what, "read") || !strcmp(what, "wrote")) &&
-        n > 2) { /* read THREAD STREAM | wrote THREAD STREAM [US-AGO] */
+    if (!strcmp(what, "send") || !strcmp(what, "recv"))
+        return parse_bytes(p, w, n, e, *what == 's' ? WP_EVENT_SOCK_SEND : WP_EVENT_SOCK_RECV);
+    if ((!strcmp(what, "read") || !strcmp(what, "wrote")) && n > 2) { /* read|wrote THREAD STREAM [US-AGO] */
         e->kind = WP_EVENT_LOCAL;
         e->c = *what == 'r';
         e->d = (uint32_t)strtoul(w[2], NULL, 0);
@@ -405,10 +402,8 @@ static int parse_event(struct parser *p, char **w, int n, struct wp_event *e)
         e->wait = n > 4 ? string_id(p, w[4], strlen(w[4])) : 0;
         return 0;
     }
-    if (!strcmp(what, "leave"))
-        return parse_packet(p, w, n, e, WP_EVENT_SOCK_LEAVE);
-    if (!strcmp(what, "arrive"))
-        return parse_packet(p, w, n, e, WP_EVENT_SOCK_ARRIVE);
+    if (!strcmp(what, "leave") || !strcmp(what, "arrive"))
+        return parse_packet(p, w, n, e, *what == 'l' ? WP_EVENT_SOCK_LEAVE : WP_EVENT_SOCK_ARRIVE);
     if (!strcmp(what, "established") || !strcmp(what, "closed") || !strcmp(what, "ended"))
         return parse_socket_state(p, w, n, e);
     if (!strcmp(what, "insert"))
@@ -439,6 +434,11 @@ static int parse_event(struct parser *p, char **w, int n, struct wp_event *e)
         e->c = *w[2] == 'D' ? WP_STATE_UNINTERRUPTIBLE : WP_STATE_INTERRUPTIBLE;
         e->d = n > 3 ? syscall_number(w[3]) : 0;
         return thread_word(p, w[1], &e->thread);
+    }
+    if (!strcmp(what, "window") && n > 1) { /* window on|off: the recording goes on, or pauses */
+        e->kind = WP_EVENT_WINDOW;
+        e->c = !strcmp(w[1], "on");
+        return 0;
     }
     return fail(p, "unknown event", what);
 }
