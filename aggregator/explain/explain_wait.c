@@ -434,6 +434,7 @@ static const char *why_unwoken(const struct wp_slice *slice)
 struct asleep {
     uint64_t ordinal, from_ns, to_ns;
     struct wp_loop_end *loop; /* filled where it is one of a loop that has ended */
+    uint32_t node;            /* that it stands on */
 };
 
 /* Where the sleep began, with those before it that are joined with it; mostly the one before it cannot be. */
@@ -527,6 +528,9 @@ static __attribute__((noinline)) void on_row(
     bool is_later = owing && owing->sent_ns && wait->slice->in_ns > owing->sent_ns; /* what else was outstanding */
     if (wait->is_joined)
         x->parted_ns = part->to_ns + (uint64_t)x->shift_ns;
+    if (wait->is_joined && slice->cause == WP_CAUSE_TIMER && wait->slice->stack && wait->slice->stack != slice->stack &&
+        wait->slice->syscall == slice->syscall) /* whose timer that was is not who waits */
+        wait->node = wp_explain_sleep_node(x, part->node, wait->slice, wait->is_kernel);
     x->doubts += is_doubtful;
     if (owing && (wait->slice == slice || is_later))
         on_owed(x, wait, owing, part->from_ns, part->to_ns);
@@ -577,7 +581,7 @@ void wp_explain_sleep(
         return;
     wait.start_ns = start_of(x, thread, ordinal);
     struct wp_loop_end loop;
-    struct asleep part = {ordinal, from, to, &loop};
+    struct asleep part = {ordinal, from, to, &loop, node};
     struct wp_owing_end owing;
     bool is_owing = wp_explain_owing(x, index, slice, &owing) != WP_OWING_NOTHING;
     bool may_go_on = wp_explain_may_go_on(slice) || is_owing || (x->depth > 1 && wp_wait_is_for_others(x, &wait));

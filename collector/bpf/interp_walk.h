@@ -38,7 +38,7 @@ struct interp_walk {
         __u32 hops, put;          /* promises and functions so far */
         __u64 scope;              /* of one of the functions: its context; 0: none was met */
         __u64 realm, handle, due; /* of node_timer.h */
-        __u32 slot, reserved;
+        __u32 slot, repeats;
         __u64 timer; /* no frames are walked, but who waits for this function of a timer; 0: not so */
     } promises;
     __u64 window[INTERP_WINDOW];

@@ -32,8 +32,11 @@ enum {
     NODE_LIST_MS = 7,
     NODE_TIMER_START = 6,
     NODE_TIMER_CALLBACK = 7,
+    NODE_TIMER_REPEAT = 9,
+    NODE_TIMER_WORDS = 10,
     NODE_EARLY_MS = 4,
-    NODE_LATE_MS = 1000
+    NODE_LATE_MS = 1000,
+    NODE_STARTS_MS = 4000
 };
 #define V8_HEAP_NUMBER 130u
 #define V8_HEAP_NUMBER_AT 8
@@ -140,42 +143,74 @@ static __noinline __u64 v8_whole(__u64 word)
     return ((bits & ((1ull << 52) - 1)) | 1ull << 52) >> (1023 + 52 - power);
 }
 
-/* What the earliest timer calls; 0: it is not known. When it is due, in milliseconds of its clock, is left in the walk.
- */
+/* What the first timer of a list calls; 0: it is not known. Left in the walk: when it is due, in milliseconds of its
+ * clock, and whether it comes again and again (setInterval). */
+static __noinline __u64 timer_of(struct interp_context *context, __u64 list)
+{
+    struct interp_walk *w = context->walk;
+    if (!w || !context->process)
+        return 0;
+    const struct wp_v8_offsets *at = &context->process->file.v8;
+    if (v8_load(w, list, NODE_LIST_WORDS) != at->object)
+        return 0;
+    __u64 due = v8_whole(V8_LOADED(w, NODE_LIST_EXPIRY)), ms = v8_whole(V8_LOADED(w, NODE_LIST_MS));
+    if (due == V8_UNKNOWN || ms == V8_UNKNOWN ||
+        v8_load(w, V8_LOADED(w, NODE_LIST_PREVIOUS), NODE_TIMER_WORDS) != at->object)
+        return 0;
+    __u64 start = v8_whole(V8_LOADED(w, NODE_TIMER_START)), callback = V8_LOADED(w, NODE_TIMER_CALLBACK);
+    if (start == V8_UNKNOWN || start + ms != due) /* it was put off: at that time nothing is called */
+        return 0;
+    w->promises.due = due;
+    w->promises.repeats = v8_whole(V8_LOADED(w, NODE_TIMER_REPEAT)) != V8_UNKNOWN;
+    return callback;
+}
+
+/* What the earliest timer calls; 0: it is not known. When it is due is left in the walk. One that comes again and again
+ * is nothing that a program waits for, if it has others: the earliest of those that stand next in the heap. */
 static __noinline __u64 first_timer(struct interp_context *context)
 {
     struct interp_walk *w = context->walk;
     struct wp_interp_process *process = context->process;
-    __u64 function;
+    __u64 function, others[2], found = 0, found_due = 0;
     if (!w || !process || !process->timers || !read_user(&function, 8, process->timers))
         return 0;
     const struct wp_v8_offsets *at = &process->file.v8;
     __u64 scope = outer_scope(context, function);
     __u32 slot = process->timer_slot;
-    if (!is_timer_queue(context, v8_word(scope, V8_CONTEXT_SLOTS + 8 * slot)) ||
-        !v8_number(V8_LOADED(w, NODE_QUEUE_SIZE)) ||
-        v8_load(w, V8_LOADED(w, NODE_QUEUE_HEAP), NODE_HEAP_WORDS) != at->array ||
-        v8_load(w, V8_LOADED(w, NODE_HEAP_ELEMENTS), NODE_HEAP_WORDS) == V8_NO_TYPE ||
-        v8_load(w, V8_LOADED(w, NODE_HEAP_FIRST), NODE_LIST_WORDS) != at->object)
+    if (!is_timer_queue(context, v8_word(scope, V8_CONTEXT_SLOTS + 8 * slot)))
         return 0;
-    __u64 due = v8_whole(V8_LOADED(w, NODE_LIST_EXPIRY)), ms = v8_whole(V8_LOADED(w, NODE_LIST_MS));
-    if (due == V8_UNKNOWN || ms == V8_UNKNOWN ||
-        v8_load(w, V8_LOADED(w, NODE_LIST_PREVIOUS), NODE_LIST_WORDS) != at->object)
+    __u64 size = v8_number(V8_LOADED(w, NODE_QUEUE_SIZE));
+    if (!size || v8_load(w, V8_LOADED(w, NODE_QUEUE_HEAP), NODE_HEAP_WORDS) != at->array ||
+        v8_load(w, V8_LOADED(w, NODE_HEAP_ELEMENTS), NODE_HEAP_FIRST + 3) == V8_NO_TYPE)
         return 0;
-    __u64 start = v8_whole(V8_LOADED(w, NODE_TIMER_START));
-    if (start == V8_UNKNOWN || start + ms != due) /* it was put off: at that time nothing is called */
-        return 0;
+    others[0] = V8_LOADED(w, NODE_HEAP_FIRST + 1);
+    others[1] = V8_LOADED(w, NODE_HEAP_FIRST + 2);
+    __u64 first = timer_of(context, V8_LOADED(w, NODE_HEAP_FIRST)), due = w->promises.due;
+    if (!first || !w->promises.repeats)
+        return first;
+#pragma unroll
+    for (__u32 i = 0; i < 2; i++) {
+        __u64 other = size > i + 1 ? timer_of(context, others[i]) : 0;
+        if (other && !w->promises.repeats && (!found || w->promises.due < found_due)) {
+            found = other;
+            found_due = w->promises.due;
+        }
+    }
     w->promises.due = due;
-    return V8_LOADED(w, NODE_TIMER_CALLBACK);
+    return found ? found : first;
 }
 
 /* Whether a sleep that times out then does so for the timer: by what its clock began with when others were. Time that
- * the thread has run since it looked at its own clock makes it later. */
+ * the thread has run since it looked at its own clock makes it later. The clock begins as the program starts. */
 static __always_inline bool is_due(struct wp_interp_process *process, __u64 until_ns, __u64 expiry)
 {
     __u64 base = until_ns / 1000000 - expiry;
     __u64 late = base + NODE_EARLY_MS - process->timer_base; /* a little less than none is none, too */
     bool is_known = process->timer_base && late <= NODE_LATE_MS;
+    if (!process->timer_base && base - current_task()->start_time / 1000000 <= NODE_STARTS_MS) {
+        process->timer_base = base;
+        return true;
+    }
     if (!is_known)
         process->timer_base = base;
     else if (late > NODE_EARLY_MS)
