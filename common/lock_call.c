@@ -17,10 +17,11 @@ static enum wp_lock_call call_of(const char *function)
         {"__lll_", WP_LOCK_CALL_LOCK}, {"spin_lock", WP_LOCK_CALL_LOCK}, {"cond_wait", WP_LOCK_CALL_CONDITION},
         {"cond_timedwait", WP_LOCK_CALL_CONDITION}, {"cond_clockwait", WP_LOCK_CALL_CONDITION},
         {"cond_", WP_LOCK_CALL_OTHER}, {"sem_wait", WP_LOCK_CALL_SEMAPHORE}, {"sem_timedwait", WP_LOCK_CALL_SEMAPHORE},
-        {"sem_clockwait", WP_LOCK_CALL_SEMAPHORE}, {"join", WP_LOCK_CALL_OTHER}, {"barrier", WP_LOCK_CALL_OTHER},
-        {"futex_park", WP_LOCK_CALL_OTHER}, {"Parker", WP_LOCK_CALL_OTHER}, {"notesleep", WP_LOCK_CALL_OTHER},
-        {"notetsleep", WP_LOCK_CALL_OTHER}, {"WaitBarrier::wait", WP_LOCK_CALL_OTHER},
-        {"SafepointSynchronize::block", WP_LOCK_CALL_OTHER}};
+        {"sem_clockwait", WP_LOCK_CALL_SEMAPHORE}, {"counting_semaphore<", WP_LOCK_CALL_SEMAPHORE},
+        {"__atomic_semaphore", WP_LOCK_CALL_SEMAPHORE}, {"__platform_semaphore", WP_LOCK_CALL_SEMAPHORE},
+        {"join", WP_LOCK_CALL_OTHER}, {"barrier", WP_LOCK_CALL_OTHER}, {"futex_park", WP_LOCK_CALL_OTHER},
+        {"Parker", WP_LOCK_CALL_OTHER}, {"notesleep", WP_LOCK_CALL_OTHER}, {"notetsleep", WP_LOCK_CALL_OTHER},
+        {"WaitBarrier::wait", WP_LOCK_CALL_OTHER}, {"SafepointSynchronize::block", WP_LOCK_CALL_OTHER}};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
         if (strstr(function, rows[i].part))
             return rows[i].call;
