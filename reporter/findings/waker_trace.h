@@ -6,7 +6,7 @@
  * the thread that ended a wait did since it began. Where that one waited for the same, who ended its wait had what both
  * waited for.
  */
-#include "reporter/findings/causes.h"
+#include "reporter/facts/code_location.h"
 
 /* Where a thread is: both as in the flame. */
 struct wp_trace_place {
