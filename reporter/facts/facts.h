@@ -145,7 +145,9 @@ struct wp_facts {
     const struct wp_trace *by_threads; /* while findings are made: the window of the view by threads; NULL none */
     struct wp_exemplar_facts exemplars;
     struct wp_flame flame;
-    const char **hosts; /* sorted */
+    const bool *is_pool; /* by frame of a sleep: who waits there gives back what it takes (cause_pool.h); in the pool,
+                            once findings are made; NULL none */
+    const char **hosts;  /* sorted */
     struct wp_process_fact *processes;
     struct wp_function_fact *functions;
     struct wp_unexplained_fact *unexplained;

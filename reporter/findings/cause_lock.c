@@ -112,6 +112,20 @@ const char *wp_cause_database_lock(const struct wp_facts *facts, uint32_t sleep)
     return NULL;
 }
 
+/* Whether threads take and give back the semaphore with a name that is waited for there (cause_pool.h). */
+static bool is_pool(const struct wp_facts *facts, uint32_t sleep)
+{
+    return facts->is_pool && facts->is_pool[facts->flame.nodes[sleep].frame];
+}
+
+static bool has_function(const struct wp_facts *facts, uint32_t sleep)
+{
+    uint32_t at = sleep;
+    while (at && style_at(facts, at) != WP_STYLE_PROCESS && style_at(facts, at) != WP_STYLE_USER)
+        at = facts->flame.nodes[at].parent;
+    return style_at(facts, at) == WP_STYLE_USER;
+}
+
 bool wp_cause_is_lock(const struct wp_facts *facts, uint32_t sleep, const char **name)
 {
     const char *call;
@@ -128,7 +142,35 @@ bool wp_cause_is_lock(const struct wp_facts *facts, uint32_t sleep, const char *
     if (wp_lock_is_gil(*name)) /* a condition, by which the interpreter makes threads take turns */
         return true;
     enum wp_lock_call kind = wp_cause_lock_call(facts, sleep);
-    return wp_lock_call_is_held(kind) || ((kind == WP_LOCK_CALL_UNKNOWN || kind == WP_LOCK_CALL_SEMAPHORE) && **name);
+    return wp_lock_call_is_held(kind) || (**name && kind == WP_LOCK_CALL_SEMAPHORE && is_pool(facts, sleep)) ||
+        (**name && kind == WP_LOCK_CALL_UNKNOWN && !has_function(facts, sleep));
+}
+
+bool wp_cause_is_event(const struct wp_facts *facts, uint32_t sleep)
+{
+    const char *name;
+    enum wp_lock_call kind = wp_cause_lock_call(facts, sleep);
+    return wp_cause_is_futex(facts, sleep) && (kind == WP_LOCK_CALL_UNKNOWN || kind == WP_LOCK_CALL_SEMAPHORE) &&
+        !wp_cause_is_lock(facts, sleep, &name) && *name;
+}
+
+bool wp_cause_is_called_by(const struct wp_facts *facts, uint32_t sleep, uint32_t function)
+{
+    const struct wp_flame_node *nodes = facts->flame.nodes;
+    for (uint32_t at = sleep; at && style_at(facts, at) != WP_STYLE_PROCESS; at = nodes[at].parent)
+        if (nodes[at].frame == nodes[function].frame)
+            return true;
+    return false;
+}
+
+bool wp_cause_may_be_pool(const struct wp_facts *facts, uint32_t sleep)
+{
+    const char *call;
+    size_t size = wp_cause_call(facts, sleep, &call);
+    enum wp_lock_call kind = wp_cause_lock_call(facts, sleep);
+    if (kind == WP_LOCK_CALL_SEMAPHORE)
+        return !call[size] || is_pool(facts, sleep);
+    return wp_lock_call_is_condition(kind) || kind == WP_LOCK_CALL_PARKED;
 }
 
 bool wp_cause_is_rwlock(const struct wp_facts *facts, uint32_t sleep)

@@ -9,7 +9,9 @@
 
 /* Whether the function at that node is the program's own. */
 bool wp_cause_is_own_function(const struct wp_facts *facts, uint32_t node);
-/* Whether this node sleeps for a lock; *name of it, "" when it has none. */
+/* Whether this node sleeps for a lock, or for a semaphore that threads take and give back; *name of it, "" when it has
+ * none. A futex that functions wait on of which none is a known call is no lock: it may be anything that another
+ * thread does. */
 bool wp_cause_is_lock(const struct wp_facts *facts, uint32_t sleep, const char **name);
 /* What a language calls the lock that this node sleeps for: "GIL", "monitor"; NULL: it is none of a language's. */
 const char *wp_cause_language_lock(const struct wp_facts *facts, uint32_t sleep);
@@ -20,6 +22,13 @@ size_t wp_cause_call(const struct wp_facts *facts, uint32_t sleep, const char **
 bool wp_cause_is_rwlock(const struct wp_facts *facts, uint32_t sleep);
 /* Whether it waits for a semaphore of the program's. */
 bool wp_cause_is_semaphore(const struct wp_facts *facts, uint32_t sleep);
+/* Whether it waits by a futex with a name, or by a semaphore, for what another thread does: nobody has it. */
+bool wp_cause_is_event(const struct wp_facts *facts, uint32_t sleep);
+/* Whether the function of that node calls what sleeps there, too: its thread takes what it gives back. */
+bool wp_cause_is_called_by(const struct wp_facts *facts, uint32_t sleep, uint32_t function);
+/* Whether it may wait for what a thread of the same role gives back: by a condition, or a semaphore that is no event.
+ */
+bool wp_cause_may_be_pool(const struct wp_facts *facts, uint32_t sleep);
 /* Whether it waits for the lock of a condition that it was woken on. */
 bool wp_cause_is_after_condition(const struct wp_facts *facts, uint32_t sleep);
 /* Whether it waits on a futex for nothing that somebody has or signals: a thread's end, a barrier, work. */

@@ -76,15 +76,23 @@ static const char *other_text(const struct wp_cause_case *of, const struct wp_ca
         : wp_pool_printf(&of->facts->pool, "another %s", wp_cause_process_text(of, cause->process));
 }
 
-/* The sleep by which a thread of the process itself is told, which sleeps at no known place: the program waits for it
- * most of the time at one place. 0: it is told by itself. */
+/* Whether it is a thread's wait for no thread. */
+static bool is_pause(enum wp_cause_kind kind)
+{
+    return kind == WP_CAUSE_KIND_SLEEP || kind == WP_CAUSE_KIND_TIMEOUT || kind == WP_CAUSE_KIND_DISK ||
+        kind == WP_CAUSE_KIND_PEER || kind == WP_CAUSE_KIND_FLIGHT;
+}
+
+/* The sleep by which a thread of the process itself is told, which sleeps at no known place or while others wait for an
+ * event: the program waits for it most of the time at one place. 0: it is told by itself. */
 static uint32_t waiting_for_thread(const struct wp_cause_case *of, const struct wp_cause_fact *cause)
 {
     uint64_t ns;
-    uint32_t waiting = 0;
-    if ((cause->kind == WP_CAUSE_KIND_SLEEP || cause->kind == WP_CAUSE_KIND_TIMEOUT) &&
-        !of->causes->locations[cause->sleep])
-        waiting = wp_cause_waiting(of->causes, of->facts, of->row, &ns);
+    bool is_sleep = cause->kind == WP_CAUSE_KIND_SLEEP || cause->kind == WP_CAUSE_KIND_TIMEOUT;
+    bool has_place = of->causes->locations[cause->sleep] != 0;
+    uint32_t waiting = is_pause(cause->kind) ? wp_cause_waiting(of->causes, of->facts, of->row, &ns) : 0;
+    if (waiting && (has_place || !is_sleep) && !wp_cause_is_event(of->facts, waiting))
+        return 0;
     return waiting && ns >= cause->ns / 2 && wp_cause_is_own_function(of->facts, of->causes->locations[waiting])
         ? waiting
         : 0;

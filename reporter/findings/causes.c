@@ -6,6 +6,7 @@
 #include "reporter/facts/role_name.h"
 #include "reporter/findings/callers.h"
 #include "reporter/findings/cause_lock.h"
+#include "reporter/findings/cause_pool.h"
 #include "reporter/findings/garbage.h"
 #include "reporter/findings/path_label.h"
 #include "reporter/findings/pauses.h"
@@ -199,16 +200,6 @@ static void look_main(struct on_stack *at, const struct wp_facts *facts, uint32_
     at->below = 0;
 }
 
-/* Whether the function of that node calls what sleeps there, too: it takes what it gives back. */
-static bool is_called_by(const struct wp_facts *facts, uint32_t sleep, uint32_t function)
-{
-    const struct wp_flame_node *nodes = facts->flame.nodes;
-    for (uint32_t at = sleep; at && style_at(facts, at) != WP_STYLE_PROCESS; at = nodes[at].parent)
-        if (nodes[at].frame == nodes[function].frame)
-            return true;
-    return false;
-}
-
 /* Of the thread in which Ruby's Timeout waits until what it limits has taken too long. */
 static bool is_time_limit(const struct wp_facts *facts, uint32_t node)
 {
@@ -239,13 +230,10 @@ static void look_function(struct on_stack *at, const struct wp_facts *facts, uin
     at->is_placed = at->is_placed || (is_own && at->process == at->program);
     if (at->pool || !is_own || !wp_code_location_is_one(name_at(facts, node)))
         return;
-    enum wp_lock_call kind =
-        is_called_by(facts, at->below, node) ? wp_cause_lock_call(facts, at->below) : WP_LOCK_CALL_UNKNOWN;
-    if (!at->pool &&
-        (wp_lock_call_is_condition(kind) || kind == WP_LOCK_CALL_SEMAPHORE || kind == WP_LOCK_CALL_PARKED) &&
+    if (wp_cause_is_called_by(facts, at->below, node) && wp_cause_may_be_pool(facts, at->below) &&
         !wp_cause_database_lock(facts, at->below))
         at->pool = at->below;
-    if (!at->pool && is_called_by(facts, at->token, node))
+    if (!at->pool && wp_cause_is_called_by(facts, at->token, node))
         at->pool = at->token;
 }
 
@@ -578,6 +566,7 @@ void wp_causes_build(struct wp_causes *causes, struct wp_facts *facts)
     causes->cell_cause = wp_pool_alloc(&facts->pool, (flame->cell_count + 1u) * sizeof(*causes->cell_cause));
     causes->cell_sleep = wp_pool_alloc(&facts->pool, (flame->cell_count + 1u) * sizeof(*causes->cell_sleep));
     facts->pool.failed |= !on;
+    wp_cause_pools_build(facts);
     if (!facts->pool.failed) {
         mark_unended(on, facts);
         for (uint32_t i = 1; i < flame->count; i++) {

@@ -298,6 +298,38 @@ struct wp_waker_doing wp_waker_trace_doing(
     return doing;
 }
 
+/* Of threads: they sleep so, and they end such sleeps. */
+#define SLEEPS 1u
+#define ENDS 2u
+
+bool wp_waker_trace_is_returned(struct wp_facts *facts, const char *sleep, uint64_t *wakings)
+{
+    const struct wp_trace_place waits = {sleep, "", true};
+    struct window w;
+    bool is_returned = false;
+    *wakings = 0;
+    if (!init(&w, facts, &waits))
+        return false;
+    unsigned char *does = calloc(w.trace->thread_count + 1u, sizeof(*does));
+    facts->pool.failed |= !does;
+    for (uint32_t thread = 0; does && thread < w.trace->thread_count; thread++)
+        for (uint32_t i = w.first[thread]; i < w.first[thread + 1]; i++) {
+            const struct span *span = &w.spans[i];
+            if (!span->is_other || strcmp(text_of(w.trace, w.at[span->node].sleep), sleep) != 0)
+                continue;
+            uint32_t waker = waker_of(&w, thread, span);
+            does[thread] |= SLEEPS;
+            *wakings += waker < w.trace->thread_count;
+            if (waker < w.trace->thread_count)
+                does[waker] |= ENDS;
+        }
+    for (uint32_t thread = 0; does && thread < w.trace->thread_count; thread++)
+        is_returned = is_returned || does[thread] == (SLEEPS | ENDS);
+    free(does);
+    fini(&w);
+    return is_returned;
+}
+
 unsigned wp_waker_trace_awaited(struct wp_facts *facts, const struct wp_trace_place *place)
 {
     static const struct wp_trace_place locks = {LOCKS, "", true};

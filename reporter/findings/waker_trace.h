@@ -6,7 +6,7 @@
  * the thread that ended a wait did since it began. Where that one waited for the same, who ended its wait had what both
  * waited for.
  */
-#include "reporter/findings/causes.h"
+#include "reporter/facts/code_location.h"
 
 /* Where a thread is: both as in the flame. */
 struct wp_trace_place {
@@ -24,6 +24,8 @@ struct wp_waker_doing {
  * live as long as the window. Out of memory shows in facts->pool.failed. */
 struct wp_waker_doing wp_waker_trace_doing(
     struct wp_facts *facts, const struct wp_trace_place *waits, uint64_t *waited_ns);
+/* Whether a thread that ended a sleep of that name sleeps so itself; *wakings: sleeps whose ends are known. */
+bool wp_waker_trace_is_returned(struct wp_facts *facts, const char *sleep, uint64_t *wakings);
 /* Of the time that threads of interest are at that place, in parts of a hundred: other threads waited for them. */
 unsigned wp_waker_trace_awaited(struct wp_facts *facts, const struct wp_trace_place *place);
 

@@ -42,6 +42,8 @@ static void semaphore_may_be_a_lock(void **state)
 {
     (void)state;
     assert_int_equal(call_of((const char *[]){"__new_sem_wait", "take_connection", NULL}), WP_LOCK_CALL_SEMAPHORE);
+    assert_int_equal(call_of((const char *[]){"syscall", "std::counting_semaphore<1l>::acquire", "take", NULL}),
+        WP_LOCK_CALL_SEMAPHORE);
     assert_int_equal(
         call_of((const char *[]){"sem_clockwait", "PyThread_acquire_lock_timed", NULL}), WP_LOCK_CALL_INTERPRETER);
     assert_int_equal(call_of((const char *[]){"sem_wait", "pthread_cond_wait", NULL}), WP_LOCK_CALL_SEMAPHORE);
