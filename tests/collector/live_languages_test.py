@@ -130,7 +130,8 @@ def sleeps_of(facts):
 
 
 def is_right(frames, expected):
-    """The language's frames are the program's own, the C library's stand on them, and no call of the interpreter was left."""
+    """The language's frames are the program's own, the C library's stand on them, and no call of the interpreter was left. A loop of
+    Node.js's own that was replaced as it ran has no line (docs/names.md)."""
     own = [f for f in frames if isinstance(f, list)]
     if expected[-1][0].startswith("task ") and own and own[-1][0] == CARRIER:
         own = [f for f in own if f[0] != VIRTUAL[1]][:len(expected)]
@@ -138,6 +139,7 @@ def is_right(frames, expected):
             return False
     elif expected[-1][0].startswith("task "):  # Node.js: behind it are functions of its own
         own = own[:len(expected)]
+    own = [e if e[:2] == f[:2] and e[1].startswith("node:") and not f[2] else f for f, e in zip(own, expected)] + own[len(expected):]
     return own == expected and frames and isinstance(frames[0], int) and 0 not in frames
 
 
