@@ -59,6 +59,16 @@ static const struct wp_finding *find(const struct wp_facts *facts, const char *k
     return NULL;
 }
 
+/* 250 questions to a database, in so many requests that `who` serves. */
+static struct wp_report *questions(unsigned requests, const char *who)
+{
+    struct wp_report *report = wp_report_create();
+    add(report, ASKS "tcp:10.0.0.7:5432;[db];main;find", WP_UNDERSTOOD_FUNCTIONS, 90, 500);
+    add(report, ASKS "sched:runnable", WP_SCHEDULER, 5, 250);
+    add_requests(report, requests, &(struct part){who, "", WP_RUNNING_NOT_SAMPLED, 300}, 1);
+    return report;
+}
+
 /* 250 questions: of a script, of a service for 240 requests, for 50, for 4. */
 static void many_requests_are_many_for_each(void **state)
 {
@@ -72,11 +82,8 @@ static void many_requests_are_many_for_each(void **state)
         {240, "web-thread-3", NULL, ""}, {4, "web › db", "n_plus_one", "63 waits for each request on tcp port 80."}};
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-        struct wp_report *report = wp_report_create();
+        struct wp_report *report = questions(cases[i].requests, cases[i].who);
         struct wp_facts facts;
-        add(report, ASKS "tcp:10.0.0.7:5432;[db];main;find", WP_UNDERSTOOD_FUNCTIONS, 90, 500);
-        add(report, ASKS "sched:runnable", WP_SCHEDULER, 5, 250);
-        add_requests(report, cases[i].requests, &(struct part){cases[i].who, "", WP_RUNNING_NOT_SAMPLED, 300}, 1);
         assert_int_equal(wp_facts_build(&facts, "v1", "main", report, NULL, NULL), 0);
         const struct wp_finding *found = find(&facts, "waiting");
         assert_non_null(found);
@@ -108,11 +115,8 @@ static void what_is_asked_is_counted(void **state)
             "`list` asks db (tcp 10.0.0.7:5432) 300 times, one after the other, mostly on new connections."}};
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-        struct wp_report *report = wp_report_create();
+        struct wp_report *report = questions(cases[i].requests, "web");
         struct wp_facts facts;
-        add(report, ASKS "tcp:10.0.0.7:5432;[db];main;find", WP_UNDERSTOOD_FUNCTIONS, 90, 500);
-        add(report, ASKS "sched:runnable", WP_SCHEDULER, 5, 250);
-        add_requests(report, cases[i].requests, &(struct part){"web", "", WP_RUNNING_NOT_SAMPLED, 300}, 1);
         wp_report_limit(report, WP_REPORT_ASKS "web" WP_REPORT_ASKED "tcp 10.0.0.7:5432", cases[i].asks, 0);
         wp_report_limit(report, WP_REPORT_ASKS "other" WP_REPORT_ASKED "tcp 10.0.0.7:5432", 7000, 0);
         if (cases[i].opens)
