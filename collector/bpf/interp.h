@@ -6,9 +6,9 @@
 #include "interp_java.h"
 #include "interp_perl.h"
 #include "interp_php.h"
-#include "interp_python.h"
 #include "interp_ruby.h"
 #include "node_timer.h"
+#include "python_timer.h"
 
 /* Finds the thread's innermost frame. Another end than complete: there is no walk. */
 static __always_inline enum wp_interp_end begin_walk(
@@ -80,6 +80,8 @@ __noinline __u32 walk_interp(struct interp_words *words, __u32 which)
     }
     w->end = begin_walk(&context, task, language);
     if (w->end == WP_INTERP_COMPLETE) {
+        if (w->sleeper.is_wanted)
+            put_sleeper(&context);
         w->end = WP_INTERP_TOO_DEEP;
         walk_frames(&context, language);
     }

@@ -51,7 +51,15 @@ struct wp_interp_offsets {
     wp_u8 coroutine;   /* in a generator or a coroutine: its frame; 0: it is not known */
     wp_u8 frame_owner; /* whether a frame is one of those */
     wp_u8 frame_self;  /* a function's first local variable */
+    wp_u8 frame_top;   /* of a frame that does not run: how many are in use from there on, or where they end */
+    wp_u8 top_is_address;
+    wp_u8 tuple_first;
+    wp_u8 timer_when; /* in asyncio's TimerHandle */
+    wp_u8 values;     /* enum wp_python_values; 0: timers are not looked for */
 };
+
+/* Where an object has the values of its attributes: before it, before it and marked, behind it. */
+enum wp_python_values { WP_PYTHON_VALUES_BEFORE = 1, WP_PYTHON_VALUES_MARKED, WP_PYTHON_VALUES_INSIDE };
 
 /* In the body of an instruction sequence of CRuby, but for the first and the last. */
 struct wp_ruby_offsets {
@@ -209,8 +217,10 @@ struct wp_interp_process {
     wp_u32 tgid, exec_id;
     struct wp_java_heap heaps[WP_JAVA_HEAPS]; /* of HotSpot; its `loop` is all of them */
     wp_u32 heap_count, segment_bits;
-    wp_u64 timers;     /* of Node.js: a handle of a function that sees them (node_timer.h); 0: it is not known ... */
-    wp_u64 timer_base; /* ... and what their clock counts from, in milliseconds */
+    /* Of Node.js: a handle of a function that sees them (node_timer.h); of asyncio: their class. 0: it is not known. */
+    wp_u64 timers;
+    wp_u64 timer_base;     /* what Node.js' clock counts from, in milliseconds */
+    wp_u64 coroutine_type; /* of CPython; 0: it is not known */
     wp_u32 timer_slot, timer_tries;
     wp_u32 classes[WP_JAVA_CLASSES]; /* compressed pointers to them; 0: it was not met yet */
 };

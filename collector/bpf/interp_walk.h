@@ -41,10 +41,15 @@ struct interp_walk {
         __u32 slot, repeats;
         __u64 timer; /* no frames are walked, but who waits for this function of a timer; 0: not so */
     } promises;
+    struct task_sleeper {
+        __u64 outer, values, name; /* of python_timer.h: the loop's frame, its attributes; the task's name */
+        __u32 awaited;             /* coroutines of the task in `owners`, without the first */
+        __u32 is_wanted;           /* the walk is for the task that sleeps */
+    } sleeper;
     __u64 window[INTERP_WINDOW];
     __u64 bytes[WP_INTERP_FRAME_BYTES / 8];
     __u64 code[32];                /* what was read last: of a code object, or of a thread's state */
-    __u64 owners[WP_INTERP_DEPTH]; /* of V8's code: the function */
+    __u64 owners[WP_INTERP_DEPTH]; /* of V8's code: the function; coroutines of a task */
     __u64 prints[WP_INTERP_DEPTH]; /* of the code objects: another one at the same address has another */
 };
 

@@ -223,17 +223,24 @@ static __always_inline __u64 node_timer(struct stack_record *r)
     return 0;
 }
 
+/* What tells the sleep of asyncio's task apart that a timer ends: all of its frames; 0: it is none. */
+static __always_inline __u64 asyncio_timer(struct stack_record *r, __u64 timeout_ns)
+{
+    __u64 sleeper = timer_sleeper((struct interp_words *)r->ips, timeout_ns);
+    return sleeper ? mix(sleeper, interp_chain(0)) | 1 : 0;
+}
+
 static __always_inline void end_timer_walk(struct walk *w)
 {
     __u32 zero = 0;
     struct interp_walk *interp = bpf_map_lookup_elem(&interp_walks, &zero);
     w->goroutine = 0;
     if (interp)
-        interp->promises.timer = 0;
+        interp->promises.timer = interp->sleeper.is_wanted = 0;
 }
 
-/* Whether the thread, whose switch is told, is one of Go or Node.js whose sleep a timer may end, of which it is not
- * remembered where it stands: a walk finds that. Not static: verified once. */
+/* Whether the thread, whose switch is told, is one of Go, Node.js or asyncio whose sleep a timer may end, of which it
+ * is not remembered where it stands: a walk finds that. Not static: verified once. */
 __noinline bool wants_timer_stack(__u64 frame)
 {
     __u32 zero = 0;
@@ -249,6 +256,8 @@ __noinline bool wants_timer_stack(__u64 frame)
     w->goroutine = timer_goroutine(thread->timeout_ns);
     if (!w->goroutine && r && find_timer(thread->timeout_ns))
         w->goroutine = node_timer(r);
+    if (!w->goroutine && r)
+        w->goroutine = asyncio_timer(r, thread->timeout_ns);
     if (!w->goroutine)
         return false;
     thread->timer_stack = recall(frame, w->goroutine);

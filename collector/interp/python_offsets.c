@@ -3,8 +3,9 @@
 
 #include <string.h>
 
-/* Include/cpython/pystate.h, Include/internal/pycore_{runtime,interp,frame}.h, Include/cpython/{code,frameobject}.h and
- * unicodeobject.h of each version. */
+/* Include/cpython/pystate.h, Include/internal/pycore_{runtime,interp,frame}.h,
+ * Include/cpython/{code,frameobject,tupleobject,dictobject}.h and unicodeobject.h, Lib/asyncio/events.py of each
+ * version. */
 static const struct wp_interp_offsets python_3_9 = {.interpreters = 32,
     .next_interpreter = 0,
     .threads = 8,
@@ -57,6 +58,10 @@ static const struct wp_interp_offsets python_3_11 = {.interpreters = 40,
     .coroutine = 80,
     .frame_owner = 69,
     .frame_self = 72,
+    .frame_top = 64,
+    .tuple_first = 24,
+    .timer_when = 88,
+    .values = WP_PYTHON_VALUES_BEFORE,
     .code_lines = 136,
     .code_name = 128,
     .code_file = 112,
@@ -81,6 +86,10 @@ static const struct wp_interp_offsets python_3_12 = {.interpreters = 40,
     .coroutine = 72,
     .frame_owner = 70,
     .frame_self = 72,
+    .frame_top = 64,
+    .tuple_first = 24,
+    .timer_when = 80,
+    .values = WP_PYTHON_VALUES_MARKED,
     .mark_end = 3, /* FRAME_OWNED_BY_CSTACK */
     .mark_is_own = 1,
     .code_lines = 136,
@@ -168,7 +177,11 @@ static const struct wp_interp_offsets told_3_13 = {.has_marks = 1,
                                           .text_apart = 16,
                                           .coroutine = 72,
                                           .frame_owner = 70,
-                                          .frame_self = 72},
+                                          .frame_self = 72,
+                                          .frame_top = 64,
+                                          .tuple_first = 24,
+                                          .timer_when = 80,
+                                          .values = WP_PYTHON_VALUES_INSIDE},
                                       told_3_14 = {.has_marks = 1,
                                           .mark_end = 3, /* FRAME_OWNED_BY_INTERPRETER */
                                           .mark_is_own = 1,
@@ -176,7 +189,12 @@ static const struct wp_interp_offsets told_3_13 = {.has_marks = 1,
                                           .text_apart = 16,
                                           .coroutine = 72,
                                           .frame_owner = 74,
-                                          .frame_self = 80};
+                                          .frame_self = 80,
+                                          .frame_top = 64,
+                                          .top_is_address = 1,
+                                          .tuple_first = 32,
+                                          .timer_when = 80,
+                                          .values = WP_PYTHON_VALUES_INSIDE};
 
 static const struct own_layout *layout_of(uint32_t version)
 {
