@@ -204,6 +204,7 @@ int wp_parts_start_collector(struct wp_parts *parts, struct wp_child *child, int
         wp_args_add(&args, "--learn");
         wp_args_add(&args, parts->command_path);
     }
+    wp_args_add(&args, "--learn-running");
     for (unsigned i = 0; i < parts->options->pattern_count; i++) {
         wp_args_add(&args, "--match-cmdline");
         wp_args_add(&args, parts->options->patterns[i]);

@@ -50,6 +50,7 @@ enum {
     KEY_WINDOW,
     KEY_INTERPRETERS,
     KEY_LEARN,
+    KEY_LEARN_RUNNING,
     KEY_DEBUGINFOD,
     KEY_SESSION_LIMIT,
     KEY_OUTPUT_LIMIT
@@ -108,6 +109,8 @@ static const struct argp_option option_table[] = {
         "read the unwind rows of this program and its linked libraries before the first event (ten seconds at most); "
         "may be repeated",
         0},
+    {"learn-running", KEY_LEARN_RUNNING, NULL, 0,
+        "read so those of the busiest running processes (two seconds at most; with --learn, nobody waits for them)", 0},
     {"output", KEY_OUTPUT, "FILE", 0, "write a capture into this file; with or without --connect", 0},
     {"output-limit", KEY_OUTPUT_LIMIT, "MIB", 0,
         "with --connect: remove a capture that grows larger or cannot be written, and go on without it (default 0: no "
@@ -329,6 +332,7 @@ static const struct wp_config_field fields[] = {
     FIELD(KEY_INSECURE, WP_CONFIG_FLAG, uplink.endpoints.is_insecure),
     FIELD(KEY_STATS, WP_CONFIG_FLAG, says_stats),
     FIELD(KEY_NO_SECCOMP, WP_CONFIG_FLAG, is_unfiltered),
+    FIELD(KEY_LEARN_RUNNING, WP_CONFIG_FLAG, bpf.learns_running),
     NUMBER(KEY_OUTPUT_LIMIT, "--output-limit", uplink.output_limit, 0, 1 << 20, 1 << 20),
     NUMBER(KEY_FREQUENCY, "--frequency", bpf.frequency_hz, 0, 50000, 1),
     NUMBER(KEY_FILTER, "--filter-pid", bpf.filter_pid, 1, 1u << 22, 1),

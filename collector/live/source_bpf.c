@@ -354,6 +354,8 @@ static int start(struct source_bpf *s, const struct wp_source_bpf_options *optio
         s->unwinder = wp_unwinder_create(&unwinding);
         for (unsigned i = 0; s->unwinder && i < options->learn_count; i++)
             wp_unwinder_learn(s->unwinder, options->learn[i]);
+        if (s->unwinder && options->learns_running)
+            wp_unwinder_learn_running(s->unwinder, !options->learn_count);
     }
     if (wp_mmap_events_open(&s->mmap_events, &why))
         wp_log(s->logger, WP_LOG_WARN,

@@ -17,6 +17,7 @@ struct wp_source_bpf_options {
     bool is_native_only;      /* frames of interpreted languages are not read */
     const char *const *learn; /* programs whose unwind rows are to be known from the start. Borrowed */
     unsigned learn_count;
+    bool learns_running; /* so are those of the processes that are busiest so far, unless there are such programs */
     const char *unwind_cache; /* folder of unwind rows that are kept; NULL: none are. Borrowed */
     const char *left_out;     /* programs that are not to be used (collector/live/probe.h); NULL: none. Borrowed */
     /* Called when the programs are loaded and tell nothing as yet; 0, or the error of the source. NULL: nobody is. */

@@ -4,6 +4,7 @@
 #include "collector/host/sandbox.h"
 #include "collector/unwind/linked_files.h"
 #include "collector/unwind/met_file.h"
+#include "collector/unwind/running_files.h"
 #include "collector/unwind/unwind_cache.h"
 #include "collector/unwind/unwind_objects.h"
 #include "collector/unwind/unwind_reader.h"
@@ -79,7 +80,7 @@ struct sink {
     struct wp_unwind_page pages[PAGES_AT_ONCE];
 };
 
-enum asker { ASKER_CACHE, ASKER_LEARNER, ASKER_STACK };
+enum asker { ASKER_CACHE, ASKER_AHEAD, ASKER_LEARNER, ASKER_STACK };
 
 /* A job that waits or is worked on is as urgent as its most urgent asker. Locked. */
 static void hurry(struct wp_unwinder *u, struct job *job, enum asker asker)
@@ -323,7 +324,7 @@ static void add_job(struct wp_unwinder *u, const struct wp_unwind_kept *found, e
             .fd = found->fd,
             .size = (uint64_t)status.st_size,
             .is_kept = asker == ASKER_CACHE,
-            .is_wanted = asker != ASKER_CACHE,
+            .is_wanted = asker >= ASKER_LEARNER,
             .is_met = asker == ASKER_STACK};
         u->wanted += job->is_wanted;
         snprintf(job->path, sizeof(job->path), "%.255s", found->path);
@@ -393,6 +394,29 @@ void wp_unwinder_ask(struct wp_unwinder *u, uint64_t inode, uint32_t device, uin
     int fd = wp_met_file_open(&(struct wp_met_file){inode, device, pid, address}, path, sizeof(path));
     if (fd >= 0)
         add_job(u, &(struct wp_unwind_kept){.file = {inode, device, 0}, .fd = fd, .path = path}, ASKER_STACK);
+}
+
+struct running {
+    struct wp_unwinder *unwinder;
+    enum asker asker;
+};
+
+static void learn_running(void *context, const struct wp_met_file *met)
+{
+    const struct running *running = context;
+    char path[4096];
+    if (is_asked(running->unwinder, met->inode, met->device, running->asker))
+        return;
+    int fd = wp_met_file_open(met, path, sizeof(path));
+    if (fd >= 0)
+        add_job(running->unwinder,
+            &(struct wp_unwind_kept){.file = {met->inode, met->device, 0}, .fd = fd, .path = path}, running->asker);
+}
+
+void wp_unwinder_learn_running(struct wp_unwinder *u, bool is_waited_for)
+{
+    struct running running = {u, is_waited_for ? ASKER_LEARNER : ASKER_AHEAD};
+    wp_running_files(learn_running, &running);
 }
 
 static void learn_file(void *context, const char *path)
@@ -516,7 +540,7 @@ void wp_unwinder_wind_down(struct wp_unwinder *u)
     pthread_mutex_lock(&u->lock);
     __atomic_store_n(&u->winds_down, true, __ATOMIC_RELAXED);
     for (uint32_t i = 0; i < u->count; i++) {
-        if (u->queue[i].is_kept && !u->queue[i].is_met && !u->queue[i].is_wanted)
+        if (!u->queue[i].is_met && !u->queue[i].is_wanted)
             close(u->queue[i].fd);
         else
             u->queue[left++] = u->queue[i];

@@ -35,6 +35,8 @@ struct wp_unwinder *wp_unwinder_create(const struct wp_unwinder_options *options
 void wp_unwinder_destroy(struct wp_unwinder *unwinder);
 /* Reads a program and the libraries that it is linked with, which nobody has met yet. */
 void wp_unwinder_learn(struct wp_unwinder *unwinder, const char *program);
+/* Reads the files of the processes that are busiest so far; is_waited_for: wp_unwinder_settle is to wait for them. */
+void wp_unwinder_learn_running(struct wp_unwinder *unwinder, bool is_waited_for);
 /* Waits until the files that were asked for are known, at most so long. What the cache has of others goes on beside it.
  */
 void wp_unwinder_settle(struct wp_unwinder *unwinder, unsigned timeout_ms);
