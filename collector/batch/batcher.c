@@ -476,11 +476,18 @@ static void after(struct wp_batcher *b, const struct wp_fact *fact)
         wp_thread_table_left(b->threads, fact->tid, event->time_ns);
 }
 
-static int define_wait(struct wp_batcher *b, const struct wp_fact *fact, struct wp_error *err)
+/* What later facts refer to. */
+static int define(struct wp_batcher *b, const struct wp_fact *fact, struct wp_error *err)
 {
-    uint32_t number = wp_wait_table_define(b->waits, fact->wait.key, fact->wait.name);
+    uint32_t number = fact->wait.key ? wp_wait_table_define(b->waits, fact->wait.key, fact->wait.name) : 0;
     if (number && !fact->wait.name)
         wp_stack_table_lock(b->stacks, &fact->wait.lock, number);
+    if (fact->interp || fact->code)
+        wp_stack_table_define(b->stacks, fact);
+    else if (fact->start_ns)
+        wp_thread_table_existing(b->threads, fact);
+    else if (!fact->wait.key && !wp_stack_table_id(b->stacks, fact))
+        wp_socket_table_id(b->sockets, fact);
     return wp_dict_writer_failed(b->dict) ? wp_error_set(err, -ENOMEM, "out of memory for names") : 0;
 }
 
@@ -488,23 +495,16 @@ static int define_wait(struct wp_batcher *b, const struct wp_fact *fact, struct 
 static int on_fact(void *context, const struct wp_fact *fact, struct wp_error *err)
 {
     struct wp_batcher *b = context;
-    if (!fact->event.kind && fact->wait.key)
-        return define_wait(b, fact, err);
-    if (fact->interp || fact->code) {
-        wp_stack_table_define(b->stacks, fact);
-        return 0;
-    }
-    uint32_t socket = wp_socket_table_id(b->sockets, fact), stack = wp_stack_table_id(b->stacks, fact);
-    if (!fact->event.kind) /* later ones have them */
-        return 0;
+    if (!fact->event.kind)
+        return define(b, fact, err);
+    uint32_t socket = wp_socket_table_id(b->sockets, fact);
     struct wp_event *event = wp_event_queue_next(&b->queue);
     if (!event)
         return wp_error_set(err, -ENOMEM, "out of memory for events");
     wp_event_queue_fill(event, &fact->event);
-    if (event->kind < WP_EVENT_KINDS)
-        b->stats.taken_kinds[event->kind]++;
+    b->stats.taken_kinds[event->kind < WP_EVENT_KINDS ? event->kind : 0]++;
     fill_threads(b, fact, event);
-    event->stack = stack;
+    event->stack = wp_stack_table_id(b->stacks, fact);
     if (event->kind == WP_EVENT_RENAME)
         event->c = wp_thread_table_rename(b->threads, fact->tid, fact->comm);
     if (wp_event_has_socket(event))

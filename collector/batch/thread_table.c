@@ -398,8 +398,8 @@ uint32_t wp_thread_table_id(struct wp_thread_table *t, uint32_t tid, uint32_t pi
 uint32_t wp_thread_table_existing(struct wp_thread_table *t, const struct wp_fact *fact)
 {
     const struct slot *slot = find(t, fact->tid);
-    if (slot && slot->entry.start_ns && slot->entry.start_ns == fact->start_ns)
-        return slot->id; /* born after the source had begun to watch */
+    if (slot && slot->entry.start_ns ? slot->entry.start_ns == fact->start_ns : slot && slot->entry.pid == fact->pid)
+        return slot->id; /* told before, or met between two lists */
     struct wp_thread_entry entry = {.tid = fact->tid,
         .pid = fact->pid,
         .start_ns = fact->start_ns,

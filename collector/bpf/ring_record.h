@@ -46,6 +46,8 @@ typedef uint64_t wp_u64;
          * by a timer is the key of the stack where the woken slept, 0: as its SWITCH said */
 #define WP_RECORD_KINDS 40u
 
+#define WP_RECORD_INTRODUCES 2u /* flag of STATE: who is there, and not how it stands */
+
 #define WP_RECORD_COMM 16
 #define WP_RECORD_EXE 256
 #define WP_RECORD_CMDLINE 1024

@@ -511,6 +511,8 @@ int WORK_PROG(wp_rename, struct task_struct *task, const char *comm)
     return 0;
 }
 
+volatile __u32 wp_introduces SEC(".data") = 0; /* the list is of who is there, before anything is told of them */
+
 SEC("iter/task")
 int wp_tasks(struct bpf_iter__task *ctx)
 {
@@ -532,6 +534,8 @@ int wp_tasks(struct bpf_iter__task *ctx)
     }
     r->head.tail = sizeof(r->task);
     fill_task(&r->task, task);
+    if (wp_introduces)
+        r->head.flags = WP_RECORD_INTRODUCES;
     submit(r);
     return 0;
 }

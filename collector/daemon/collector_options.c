@@ -110,7 +110,7 @@ static const struct argp_option option_table[] = {
         "may be repeated",
         0},
     {"learn-running", KEY_LEARN_RUNNING, NULL, 0,
-        "read so those of the busiest running processes (two seconds at most; with --learn, nobody waits for them)", 0},
+        "read so those of the busiest running processes (with --learn, nobody waits for them)", 0},
     {"output", KEY_OUTPUT, "FILE", 0, "write a capture into this file; with or without --connect", 0},
     {"output-limit", KEY_OUTPUT_LIMIT, "MIB", 0,
         "with --connect: remove a capture that grows larger or cannot be written, and go on without it (default 0: no "

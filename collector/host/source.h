@@ -69,8 +69,8 @@ struct wp_fact {
     const char *comm, *other_comm; /* "" or NULL when unknown; valid during the call */
     const char *file;              /* BLOCK_INSERT, BLOCK_ISSUE: what it is for; NULL not known */
     const char *exe, *cmdline;     /* EXEC only; cmdline never leaves the host */
-    uint64_t start_ns;             /* of other (FORK, EXEC) or of tid (STATE); 0 unknown */
-    uint64_t cgroup_id;            /* of other (FORK) or tid (STATE, EXEC); 0 unknown */
+    uint64_t start_ns;             /* of other (FORK, EXEC) or of tid (STATE, kind 0); 0 unknown */
+    uint64_t cgroup_id;            /* of other (FORK) or tid (STATE, EXEC, kind 0); 0 unknown */
     uint32_t thread_flags;         /* WP_THREAD_* of other (FORK) or tid (STATE, EXEC) */
     /* The stack, in one of two forms: addresses, innermost first ... */
     const uint64_t *kernel_ips, *user_ips;

@@ -383,6 +383,14 @@ int wp_programs_snapshot(struct wp_programs *p, struct wp_error *err)
     return rc ? wp_error_errno(err, rc, "cannot list the threads that exist") : 0;
 }
 
+int wp_programs_introduce(struct wp_programs *p, struct wp_error *err)
+{
+    p->object->data->wp_introduces = 1;
+    int rc = wp_programs_snapshot(p, err);
+    p->object->data->wp_introduces = 0;
+    return rc;
+}
+
 bool wp_programs_is_memory_short(struct wp_programs *p)
 {
     return p->memory && p->object->data->wp_memory_is_short;

@@ -241,6 +241,8 @@ static int tell_other(struct wp_ring_facts *f, const struct wp_record *r, const 
         break;
     case WP_EVENT_STATE:
         fact.event.d = wp_syscall_of(WP_MACHINE, fact.event.d);
+        if (r->flags & WP_RECORD_INTRODUCES)
+            fact.event = (struct wp_event){0};
         /* fall through */
     case WP_EVENT_RENAME:
         fill_task(&fact, task);

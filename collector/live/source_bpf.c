@@ -372,8 +372,9 @@ static int start(struct source_bpf *s, const struct wp_source_bpf_options *optio
         return wp_error_errno(err, rc, "cannot map the buffers of events");
     s->drops_read_ns = wp_clock_ns();
     if (s->unwinder)
-        wp_unwinder_settle(s->unwinder, options->learn_count ? LEARN_MS : SETTLE_MS);
-    rc = wp_programs_attach(s->programs, options->frequency_hz, err);
+        wp_unwinder_settle(s->unwinder, options->learn_count || options->learns_running ? LEARN_MS : SETTLE_MS);
+    rc = wp_programs_introduce(s->programs, err);
+    rc = rc ? rc : wp_programs_attach(s->programs, options->frequency_hz, err);
     return rc ? rc : list_threads(s, err);
 }
 
