@@ -25,6 +25,7 @@ enum place {
     PLACE_UNKNOWN,
     PLACE_OTHER,
     PLACE_JOINING, /* of one that waits for what others of its process do */
+    PLACE_AWAITED, /* of a loop, in a task that waits for a timer */
     PLACE_IDLE,
     PLACE_OWN /* of a thread that is a runtime's own */
 };
@@ -32,16 +33,18 @@ enum place {
 void wp_idle_places_init(struct wp_idle_places *places)
 {
     wp_idtable_init(&places->stacks, sizeof(uint8_t));
+    wp_idtable_init(&places->servers, sizeof(uint8_t));
 }
 
 void wp_idle_places_fini(struct wp_idle_places *places)
 {
     wp_idtable_fini(&places->stacks);
+    wp_idtable_fini(&places->servers);
 }
 
 size_t wp_idle_places_bytes(const struct wp_idle_places *places)
 {
-    return wp_idtable_bytes(&places->stacks);
+    return wp_idtable_bytes(&places->stacks) + wp_idtable_bytes(&places->servers);
 }
 
 /* --- a lock --- */
@@ -116,7 +119,7 @@ static enum place place_of_stack(const struct wp_dictionary *dictionary, uint32_
         if (!frame.is_kernel && wp_idle_place_add(&place, frame.function, wp_code_rank_of_source(frame.object)))
             return place.is_own ? PLACE_OWN : PLACE_IDLE;
     }
-    return place.is_joining ? PLACE_JOINING : PLACE_OTHER;
+    return place.is_awaited ? PLACE_AWAITED : place.is_joining ? PLACE_JOINING : PLACE_OTHER;
 }
 
 /* Names of a stack's frames do not change. */
@@ -192,6 +195,26 @@ static bool is_by_timer(const struct wp_idle_wait *wait)
     const struct wp_slice *slice = wait->slice;
     return slice->cause == WP_CAUSE_TIMER && wp_wait_is_choosing(slice) && !slice->is_asking && !slice->wait &&
         (wp_owed_ever(&wait->timeline->messages, wait->thread, slice->out_ns) || is_watching(wait));
+}
+
+/* Has a thread of its process served anybody? What others do by the clock nobody waits for then. */
+static bool is_of_server(const struct wp_idle_wait *wait)
+{
+    const struct wp_timeline *timeline = wait->timeline;
+    uint32_t process = timeline->identities[wait->slice->identity].process;
+    if (wp_idtable_reserve(&wait->places->servers, process))
+        return true;
+    uint8_t *is_known = (uint8_t *)wait->places->servers.items + process;
+    for (uint32_t i = 1; !*is_known && i < timeline->thread_count; i++)
+        *is_known = timeline->identities[timeline->threads[i].identity].process == process &&
+            wp_owed_ever(&timeline->messages, i, wait->slice->out_ns);
+    return *is_known;
+}
+
+/* A task that waits for a timer has that to do. */
+static bool is_task(const struct wp_idle_wait *wait, enum place place)
+{
+    return place == PLACE_AWAITED && wait->slice->cause == WP_CAUSE_TIMER && !is_of_server(wait);
 }
 
 /* --- housekeeping --- */
@@ -337,6 +360,8 @@ bool wp_idle_wait_is_idle(const struct wp_idle_wait *wait, struct wp_explainer *
         slice->flags & others || wp_owed_by(&wait->timeline->messages, wait->thread, slice->out_ns))
         return false;
     enum place place = place_of_wait(wait);
+    if (is_task(wait, place))
+        return false;
     if (place == PLACE_OWN || (!is_cut && is_housekeeping(wait)))
         return true;
     if (slice->flags & WP_SLICE_DELIBERATE)
