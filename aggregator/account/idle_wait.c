@@ -141,8 +141,7 @@ static bool is_by_own(const struct wp_idle_wait *wait)
     const struct wp_timeline *timeline = wait->timeline;
     const struct wp_slice *slice = wait->slice;
     const struct wp_thread *waker = &timeline->threads[slice->waker];
-    uint64_t ordinal = waker->slices ? wp_thread_find(waker, slice->wake_ns) : waker->slice_end;
-    uint32_t identity = ordinal == waker->slice_end ? waker->identity : wp_thread_slice(waker, ordinal)->identity;
+    uint32_t identity = waker->slices ? wp_thread_identity_at(waker, slice->wake_ns) : waker->identity;
     return timeline->identities[identity].aggregates & wait->bit &&
         timeline->processes[timeline->identities[identity].process].pid ==
         timeline->processes[timeline->identities[slice->identity].process].pid;

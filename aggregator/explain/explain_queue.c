@@ -72,7 +72,6 @@ uint64_t wp_explain_own_end(
 void wp_wait_on_server(
     struct wp_explainer *x, const struct wp_wait *wait, const struct wp_wait_part *part, const struct wp_served *before)
 {
-    const struct wp_thread *thread = &x->timeline->threads[part->waker];
     uint64_t from = part->from_ns, to = part->to_ns;
     uint64_t until = before->until_ns < from ? from : before->until_ns < to ? before->until_ns : to;
     uint64_t own = from < until ? wp_explain_own_end(x, wait, part->waker, from, before->written_ns) : from;
@@ -80,7 +79,7 @@ void wp_wait_on_server(
     wp_wait_on_thread(x, wait, &(struct wp_wait_part){part->node, part->waker, until, to, true});
     if (own < until)
         wp_explain_on_path_of(x, part->node, &(struct wp_interval){x->host, part->waker, own, until},
-            wp_explain_identity(thread, wp_thread_find(thread, until - 1)),
+            wp_explain_identity_at(x, part->waker, until - 1),
             &(struct wp_handover){WP_ORIGIN_OTHER, before->client, until});
     wp_wait_on_thread(x, wait, &(struct wp_wait_part){part->node, part->waker, from, own, true});
 }
