@@ -144,8 +144,7 @@ static bool is_by_own(const struct wp_idle_wait *wait)
     const struct wp_timeline *timeline = wait->timeline;
     const struct wp_slice *slice = wait->slice;
     const struct wp_thread *waker = &timeline->threads[slice->waker];
-    uint64_t ordinal = waker->slices ? wp_thread_find(waker, slice->wake_ns) : waker->slice_end;
-    uint32_t identity = ordinal == waker->slice_end ? waker->identity : wp_thread_slice(waker, ordinal)->identity;
+    uint32_t identity = waker->slices ? wp_thread_identity_at(waker, slice->wake_ns) : waker->identity;
     return timeline->identities[identity].aggregates & wait->bit &&
         timeline->processes[timeline->identities[identity].process].pid ==
         timeline->processes[timeline->identities[slice->identity].process].pid;
@@ -230,11 +229,13 @@ static bool is_leader(const struct wp_idle_wait *wait)
 static bool is_by_clock(const struct wp_timeline *timeline, const struct wp_slice *slice)
 {
     static const char *const kinds[] = {"tcp ", "udp ", "unix", "pipe"};
+    if (slice->cause != WP_CAUSE_TIMER || slice->is_asking || slice->is_inferred) /* as most: no name is looked at */
+        return false;
     const char *name = wp_dictionary_string(timeline->dictionary, wp_timeline_wait(timeline, slice));
     for (size_t i = 0; slice->wait && i < sizeof(kinds) / sizeof(*kinds); i++)
         if (!strncmp(name, kinds[i], 4))
             return false;
-    return slice->cause == WP_CAUSE_TIMER && !slice->is_asking && !slice->is_inferred;
+    return true;
 }
 
 /* Who was woken then, at the sleep that this ended; NULL: it is not known. */
