@@ -415,8 +415,8 @@ int WORK_PROG(wp_waking, struct task_struct *woken)
     fill_acknowledged(&r, woken);
     fill_signal(&r, woken);
     r.stack_key = is_chosen(woken->tgid) ? ready_of(woken, &r, context) : 0;
-    if (r.c == CAUSE_TIMER)
-        r.a = timer_stack_of(woken);
+    if (r.c == CAUSE_TIMER) /* before it has left the CPU it has the stack of the sleep before */
+        r.a = woken->pid == waker->pid ? 0 : timer_stack_of(woken);
     send_quick(&r);
     return 0;
 }
