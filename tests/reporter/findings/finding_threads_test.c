@@ -102,6 +102,21 @@ static void a_lock_that_a_thread_on_its_own_path_holds(void **state)
     }
 }
 
+static void the_timers_of_a_virtual_thread_are_its_sleeps(void **state)
+{
+    struct wp_report *report = wp_report_create();
+    struct wp_facts facts;
+    (void)state;
+    wp_report_add(report,
+        sample_node(report,
+            "[java];main;close;sleep:futex;[VirtualThread-u];task fetch;java.lang.VirtualThread.run;backoff;"
+            "sleep:futex"),
+        WP_DELIBERATE_SLEEP, 90 * MS, 45);
+    assert_int_equal(wp_facts_build(&facts, "v1", "main", report, NULL, NULL), 0);
+    assert_non_null(strstr(facts.findings[0].sentence, "sleeps on purpose for 90.0 ms (100 %) in `backoff`"));
+    wp_facts_fini(&facts);
+}
+
 /* Sleeps of those lengths, one after the other, with `break_ms` between them. */
 static struct wp_trace *made_sleeps(const uint32_t *lengths_ms, uint32_t break_ms)
 {
@@ -509,6 +524,7 @@ int main(void)
         cmocka_unit_test(idle_threads_take_no_room), cmocka_unit_test(two_threads_are_no_crowd),
         cmocka_unit_test(threads_may_be_stuck), cmocka_unit_test(a_pool_has_threads),
         cmocka_unit_test(a_lock_that_a_thread_on_its_own_path_holds),
-        cmocka_unit_test(a_thread_that_keeps_timers_does_not_poll), cmocka_unit_test(a_herd_is_set_going)};
+        cmocka_unit_test(a_thread_that_keeps_timers_does_not_poll),
+        cmocka_unit_test(the_timers_of_a_virtual_thread_are_its_sleeps), cmocka_unit_test(a_herd_is_set_going)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
