@@ -532,7 +532,7 @@ int WORK_PROG(wp_rename, struct task_struct *task, const char *comm)
     return 0;
 }
 
-volatile __u32 wp_introduces SEC(".data") = 0; /* the list is of who is there, before anything is told of them */
+volatile __u32 wp_introduces SEC(".data") = 0; /* the list is of who is there, before the first event */
 
 SEC("iter/task")
 int wp_tasks(struct bpf_iter__task *ctx)
