@@ -26,6 +26,7 @@ enum place {
     PLACE_UNKNOWN,
     PLACE_OTHER,
     PLACE_JOINING, /* of one that waits for what others of its process do */
+    PLACE_AWAITED, /* of a loop, in a task that waits for a timer */
     PLACE_IDLE,
     PLACE_OWN /* of a thread that is a runtime's own */
 };
@@ -33,16 +34,18 @@ enum place {
 void wp_idle_places_init(struct wp_idle_places *places)
 {
     wp_idtable_init(&places->stacks, sizeof(uint8_t));
+    wp_idtable_init(&places->servers, sizeof(uint8_t));
 }
 
 void wp_idle_places_fini(struct wp_idle_places *places)
 {
     wp_idtable_fini(&places->stacks);
+    wp_idtable_fini(&places->servers);
 }
 
 size_t wp_idle_places_bytes(const struct wp_idle_places *places)
 {
-    return wp_idtable_bytes(&places->stacks);
+    return wp_idtable_bytes(&places->stacks) + wp_idtable_bytes(&places->servers);
 }
 
 /* --- a lock --- */
@@ -119,7 +122,7 @@ static enum place place_of_stack(const struct wp_dictionary *dictionary, uint32_
         if (!frame.is_kernel && wp_idle_place_add(&place, frame.function, wp_code_rank_of_source(frame.object)))
             return place.is_own ? PLACE_OWN : PLACE_IDLE;
     }
-    return place.is_joining ? PLACE_JOINING : PLACE_OTHER;
+    return place.is_awaited ? PLACE_AWAITED : place.is_joining ? PLACE_JOINING : PLACE_OTHER;
 }
 
 /* Names of a stack's frames do not change. */
@@ -158,8 +161,7 @@ static enum whose whose_waking(const struct wp_idle_wait *wait)
     const struct wp_timeline *timeline = wait->timeline;
     const struct wp_slice *slice = wait->slice;
     const struct wp_thread *waker = &timeline->threads[slice->waker];
-    uint64_t ordinal = waker->slices ? wp_thread_find(waker, slice->wake_ns) : waker->slice_end;
-    uint32_t identity = ordinal == waker->slice_end ? waker->identity : wp_thread_slice(waker, ordinal)->identity;
+    uint32_t identity = waker->slices ? wp_thread_identity_at(waker, slice->wake_ns) : waker->identity;
     if (!(timeline->identities[identity].aggregates & wait->bit))
         return WHOSE_OTHER;
     bool is_own = timeline->processes[timeline->identities[identity].process].pid ==
@@ -242,6 +244,26 @@ static bool is_by_timer(const struct wp_idle_wait *wait)
         (wp_owed_ever(&wait->timeline->messages, wait->thread, slice->out_ns) || is_watching(wait));
 }
 
+/* Has a thread of its process served anybody? What others do by the clock nobody waits for then. */
+static bool is_of_server(const struct wp_idle_wait *wait)
+{
+    const struct wp_timeline *timeline = wait->timeline;
+    uint32_t process = timeline->identities[wait->slice->identity].process;
+    if (wp_idtable_reserve(&wait->places->servers, process))
+        return true;
+    uint8_t *is_known = (uint8_t *)wait->places->servers.items + process;
+    for (uint32_t i = 1; !*is_known && i < timeline->thread_count; i++)
+        *is_known = timeline->identities[timeline->threads[i].identity].process == process &&
+            wp_owed_ever(&timeline->messages, i, wait->slice->out_ns);
+    return *is_known;
+}
+
+/* A task that waits for a timer has that to do. */
+static bool is_task(const struct wp_idle_wait *wait, enum place place)
+{
+    return place == PLACE_AWAITED && wait->slice->cause == WP_CAUSE_TIMER && !is_of_server(wait);
+}
+
 /* --- housekeeping --- */
 
 static bool is_leader(const struct wp_idle_wait *wait)
@@ -255,11 +277,13 @@ static bool is_leader(const struct wp_idle_wait *wait)
 static bool is_by_clock(const struct wp_timeline *timeline, const struct wp_slice *slice)
 {
     static const char *const kinds[] = {"tcp ", "udp ", "unix", "pipe"};
+    if (slice->cause != WP_CAUSE_TIMER || slice->is_asking || slice->is_inferred) /* as most: no name is looked at */
+        return false;
     const char *name = wp_dictionary_string(timeline->dictionary, wp_timeline_wait(timeline, slice));
     for (size_t i = 0; slice->wait && i < sizeof(kinds) / sizeof(*kinds); i++)
         if (!strncmp(name, kinds[i], 4))
             return false;
-    return slice->cause == WP_CAUSE_TIMER && !slice->is_asking && !slice->is_inferred;
+    return true;
 }
 
 /* Who was woken then, at the sleep that this ended; NULL: it is not known. */
@@ -373,6 +397,8 @@ bool wp_idle_wait_is_idle(const struct wp_idle_wait *wait, struct wp_explainer *
         slice->flags & others || wp_owed_by(&wait->timeline->messages, wait->thread, slice->out_ns))
         return false;
     enum place place = place_of_wait(wait);
+    if (is_task(wait, place))
+        return false;
     if (place == PLACE_OWN || (!is_cut && is_housekeeping(wait)))
         return true;
     if (slice->flags & WP_SLICE_DELIBERATE)

@@ -10,7 +10,7 @@
  *  - in accept, or until a request comes on a connection where nothing was owed;
  *  - until a timer of its own in a call that waits for several things, while it has asked for nothing: an event loop
  *    that serves, or who asks nobody ever and between such sleeps runs less than a millisecond, or than a hundredth of
- *    the sleep;
+ *    the sleep. A timer that a task waits for is no such one in a process that serves nobody;
  *  - where servers and runtimes are known to wait for work (common/idle_place.h);
  *  - by the clock, in a thread beside the main one that never asks, and wakes nobody but who waits for a lock or is a
  *    runtime's own; or since before the recording, without a stack, where it then looks around and wakes at most who
@@ -22,7 +22,8 @@
 
 /* Which stacks are such places, as far as it was looked at. Embedded; wp_idle_places_init() comes first. */
 struct wp_idle_places {
-    struct wp_idtable stacks; /* uint8_t by stack */
+    struct wp_idtable stacks;  /* uint8_t by stack */
+    struct wp_idtable servers; /* the same by process: 1: it serves */
 };
 
 /* Allocates nothing. */

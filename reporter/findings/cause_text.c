@@ -345,7 +345,7 @@ static const char *sleep_sentence(const struct text *t, const struct wp_cause_fa
 {
     const char *what, *call = call_text(t, cause->sleep, &what), *ended = signal_text(t, cause->node);
     const char *location = place_text(t);
-    if (wp_pause_is_timer_thread(t->facts, cause->process))
+    if (wp_pause_is_timer_thread(t->facts, cause->process, cause->sleep))
         return wp_pool_printf(t->pool, "%s waits %s for timers of virtual threads%s; whose they are is not known.",
             wp_cause_who(t->of), amount_text(t, cause->ns), often_text(t));
     return wp_pool_printf(t->pool, "%s sleeps on purpose for %s%s%s%s%s%s.", wp_cause_who(t->of),

@@ -4,6 +4,7 @@
 #include "reporter/findings/cause_lock.h"
 #include "reporter/findings/path_label.h"
 #include "reporter/findings/waker_trace.h"
+#include "storage/report/report_read.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -162,20 +163,26 @@ static struct wp_cause_held within(
     return held;
 }
 
-/* What the other process does on paths of its own, each of which is in the flame once. */
-static struct wp_cause_held held_by_process(const struct wp_causes *causes, struct wp_facts *facts, uint32_t row)
+/* Neither does it wait for another path then, nor for a CPU; who holds an interpreter's lock runs. */
+static bool is_doing(uint32_t category, bool must_run)
+{
+    if (must_run)
+        return category == WP_UNDERSTOOD_FUNCTIONS;
+    return category != WP_OTHER_PATH && category != WP_SCHEDULER && category != WP_INVOLUNTARY;
+}
+
+/* What that process or thread does on paths of its own, each of which is in the flame once. */
+static struct wp_cause_held held_by_process(
+    const struct wp_causes *causes, struct wp_facts *facts, const char *whose, bool must_run)
 {
     const struct wp_flame *flame = &facts->flame;
-    const char *whose = wp_path_wait_whose(facts, causes->rows[row].node);
     struct wp_cause_held held = {0};
-    if (!strcmp(whose, name_at(facts, causes->rows[row].base))) /* one is as good as the other */
-        return held;
     uint64_t *sums = calloc(flame->count + 1u, sizeof(*sums)), all_ns = 0;
     facts->pool.failed |= !sums;
     for (uint32_t i = 0; sums && i < flame->cell_count; i++) {
         uint32_t node = wp_facts_below_scheduler(facts, flame->cells[i].node), sleep = sleep_below(facts, node);
         uint32_t base = base_of(facts, node), at = sleep ? sleep : causes->locations[node];
-        if (!base || strcmp(name_at(facts, base), whose) != 0 || flame->cells[i].category == WP_OTHER_PATH)
+        if (!base || strcmp(name_at(facts, base), whose) != 0 || !is_doing(flame->cells[i].category, must_run))
             continue;
         all_ns += flame->cells[i].ns;
         sums[at] += flame->cells[i].ns;
@@ -192,9 +199,40 @@ static struct wp_cause_held held_by_process(const struct wp_causes *causes, stru
     return held.ns && held.ns >= all_ns / 100 * LEAST_PERCENT ? held : (struct wp_cause_held){0};
 }
 
+/* Whose paths most of it waits for: "[reindexer]", of a thread with a name of its own; NULL: it is not one. */
+static const char *one_waited_for(const struct wp_causes *causes, struct wp_facts *facts, uint32_t row)
+{
+    const struct wp_flame *flame = &facts->flame;
+    uint32_t frames;
+    wp_report_frames(facts->report, &frames);
+    uint64_t *sums = calloc(frames + 1u, sizeof(*sums)), waited_ns = causes->rows[row].ns;
+    const char *name = NULL;
+    facts->pool.failed |= !sums;
+    for (uint32_t i = 0; sums && i < flame->cell_count && !name; i++) {
+        uint32_t node = flame->cells[i].node;
+        const char *whose = causes->cell_cause[i] == row + 1 ? wp_path_wait_whose(facts, node) : NULL;
+        sums[flame->nodes[node].frame] += whose ? flame->cells[i].ns : 0;
+        name = whose && sums[flame->nodes[node].frame] >= waited_ns / 2 ? whose : NULL;
+    }
+    free(sums);
+    return name;
+}
+
 struct wp_cause_held wp_path_wait_held(const struct wp_causes *causes, struct wp_facts *facts, uint32_t row)
 {
-    if (causes->rows[row].kind != WP_CAUSE_KIND_PATH || wp_path_wait_is_own(causes, facts, row))
-        return held_by_thread(causes, facts, row);
-    return held_by_process(causes, facts, row);
+    const struct wp_cause_fact *cause = &causes->rows[row];
+    const char *base = name_at(facts, cause->base), *lock = wp_cause_language_lock(facts, cause->sleep);
+    bool is_other = cause->kind == WP_CAUSE_KIND_PATH && !wp_path_wait_is_own(causes, facts, row);
+    bool is_interpreter = lock && wp_lock_is_of_interpreter(lock);
+    struct wp_cause_held held = is_other ? (struct wp_cause_held){0} : held_by_thread(causes, facts, row);
+    const char *whose = NULL;
+    if (is_other)
+        whose = wp_path_wait_whose(facts, cause->node);
+    else if (!held.node && cause->kind != WP_CAUSE_KIND_PATH)
+        whose = one_waited_for(causes, facts, row);
+    if (whose && (is_interpreter || strcmp(whose, base) != 0)) /* of several of a name one is as good as the other */
+        held = held_by_process(causes, facts, whose, is_interpreter);
+    if (held.ns > cause->ns)
+        held.ns = cause->ns;
+    return held;
 }

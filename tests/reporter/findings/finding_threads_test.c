@@ -77,6 +77,46 @@ static void a_thread_that_keeps_timers_does_not_poll(void **state)
     wp_facts_fini(&facts);
 }
 
+/* By the thread that is waited for, if it has a name of its own; who holds an interpreter's lock runs. */
+static void a_lock_that_a_thread_on_its_own_path_holds(void **state)
+{
+    static const struct {
+        const char *waits, *runs, *sleeps, *says;
+    } cases[] = {{"[ruby];reset@client.rb;gvl_acquire@libruby-3.1.so;rb_native_cond_wait@libruby-3.1.so;"
+                  "pthread_cond_wait@libc.so.6;sleep:futex;path:[hog]",
+                     "[hog];score@hog.ru", "[hog];sched:preempted;sched:behind [cc1]",
+                     "for the GVL in `reset`; it is held while `score` runs."},
+        {"[python3];<module>@app.py;pthread_cond_timedwait@libc.so.6;sleep:futex GIL (python3.11);path:[python3]",
+            "[python3];tokenize@app.py", "[python3];serve@app.py;sleep:poll",
+            "for the GIL in `<module>`; it is held while `tokenize` runs."}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct wp_report *report = wp_report_create();
+        struct wp_facts facts;
+        wp_report_add(report, sample_node(report, cases[i].waits), WP_OTHER_PATH, 90 * MS, 30);
+        wp_report_add(report, sample_node(report, cases[i].runs), WP_UNDERSTOOD_FUNCTIONS, 40 * MS, 40);
+        wp_report_add(report, sample_node(report, cases[i].sleeps), i ? WP_TIMEOUT : WP_INVOLUNTARY, 60 * MS, 60);
+        assert_int_equal(wp_facts_build(&facts, "v1", "main", report, NULL, NULL), 0);
+        assert_non_null(strstr(facts.findings[0].sentence, cases[i].says));
+        wp_facts_fini(&facts);
+    }
+}
+
+static void the_timers_of_a_virtual_thread_are_its_sleeps(void **state)
+{
+    struct wp_report *report = wp_report_create();
+    struct wp_facts facts;
+    (void)state;
+    wp_report_add(report,
+        sample_node(report,
+            "[java];main;close;sleep:futex;[VirtualThread-u];task fetch;java.lang.VirtualThread.run;backoff;"
+            "sleep:futex"),
+        WP_DELIBERATE_SLEEP, 90 * MS, 45);
+    assert_int_equal(wp_facts_build(&facts, "v1", "main", report, NULL, NULL), 0);
+    assert_non_null(strstr(facts.findings[0].sentence, "sleeps on purpose for 90.0 ms (100 %) in `backoff`"));
+    wp_facts_fini(&facts);
+}
+
 /* Sleeps of those lengths, one after the other, with `break_ms` between them. */
 static struct wp_trace *made_sleeps(const uint32_t *lengths_ms, uint32_t break_ms)
 {
@@ -548,6 +588,8 @@ int main(void)
         cmocka_unit_test(a_barrier_waits_for_the_last), cmocka_unit_test(a_lock_is_held_by_who_wakes),
         cmocka_unit_test(idle_threads_take_no_room), cmocka_unit_test(two_threads_are_no_crowd),
         cmocka_unit_test(threads_may_be_stuck), cmocka_unit_test(a_pool_has_threads),
-        cmocka_unit_test(a_thread_that_keeps_timers_does_not_poll), cmocka_unit_test(a_herd_is_set_going)};
+        cmocka_unit_test(a_lock_that_a_thread_on_its_own_path_holds),
+        cmocka_unit_test(a_thread_that_keeps_timers_does_not_poll),
+        cmocka_unit_test(the_timers_of_a_virtual_thread_are_its_sleeps), cmocka_unit_test(a_herd_is_set_going)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
