@@ -38,10 +38,10 @@ static bool is_wait_for_work(const char *function)
 }
 
 /* Go: the goroutine that a thread left as it found none to run, which waits for work itself, or is over; or the thread
- * is new. For a timer another one sleeps, that polls. What any other one waits for is not seen elsewhere. */
+ * is new. What any other one waits for is not seen elsewhere. */
 static bool is_idle_goroutine(const char *inner, const char *function)
 {
-    static const char *const names[] = {"time.Sleep", "runtime.bgsweep", "runtime.bgscavenge", "runtime.gcBgMarkWorker",
+    static const char *const names[] = {"runtime.bgsweep", "runtime.bgscavenge", "runtime.gcBgMarkWorker",
         "runtime.forcegchelper", "runtime.runfinq", "runtime.goexit1", "runtime.mstart1", "os/signal.loop",
         "internal/poll.(*FD).Accept", "net/http.(*conn).readRequest", "net/http.(*connReader).backgroundRead",
         "net/http.(*http2serverConn).readFrames"};
@@ -49,19 +49,10 @@ static bool is_idle_goroutine(const char *inner, const char *function)
         (inner && !strcmp(inner, "bufio.(*Reader).Peek") && !strcmp(function, "net/http.(*conn).serve"));
 }
 
-static bool is_finding(const char *inner, const char *function, const char *in)
+static bool is_parking(const char *inner, const char *function)
 {
-    return inner && !strcmp(inner, in) &&
+    return inner && !strcmp(inner, "runtime.stopm") &&
         (!strcmp(function, "runtime.findRunnable") || !strcmp(function, "runtime.findrunnable"));
-}
-
-/* asyncio, Node.js; Go. */
-static bool is_of_task(const struct wp_idle_place *place, const char *function)
-{
-    static const char *const names[] = {"time.Sleep", "runtime.chanrecv1", "runtime.chanrecv2", "runtime.selectgo"};
-    const char *name = !strncmp(function, "py::", 4) ? function + 4 : function;
-    return !strncmp(name, "task ", 5) ||
-        (place->is_polling && is_one_of(function, names, sizeof(names) / sizeof(*names)));
 }
 
 /* Behind a call that took long others had its processor: it gave them its goroutine, and is left without one. */
@@ -129,9 +120,7 @@ static bool is_language_loop(const char *inner, const char *function)
 
 bool wp_idle_place_add(struct wp_idle_place *place, const char *function, bool is_source)
 {
-    place->is_parked = place->is_parked || is_finding(place->inner, function, "runtime.stopm");
-    place->is_polling = place->is_polling || is_finding(place->inner, function, "runtime.netpoll");
-    place->is_awaited = place->is_awaited || is_of_task(place, function);
+    place->is_parked = place->is_parked || is_parking(place->inner, function);
     place->is_busy = place->is_busy || is_tokio_work(function);
     place->is_joining = place->is_joining || is_joining_tokio(function);
     place->is_own = place->is_own || is_named(function, "runtime.sysmon");

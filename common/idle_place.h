@@ -11,8 +11,6 @@ struct wp_idle_place {
     const char *source; /* the last one of a language; borrowed until the next one of it is added; NULL: none */
     bool is_parked;     /* a thread of Go's scheduler that has no goroutine to run */
     bool is_busy;       /* in tokio: it polls a task, or for all tasks */
-    bool is_polling;    /* one of those that sleeps until there is something for all, or the first timer is due */
-    bool is_awaited;    /* of a loop for many tasks: until the timer of one, which stands there, if a timer ends it */
     bool is_joining;    /* it waits for what tasks of tokio do, mostly until its process ends */
     bool is_idle;
     bool is_own; /* of a thread that is the runtime's own: pauses are its trade, too */

@@ -167,6 +167,20 @@ const char *wp_lock_call_taken(enum wp_lock_call found, const char *function)
     return found == WP_LOCK_CALL_TURN ? WP_LOCK_GVL : wp_lock_call_language(function);
 }
 
+bool wp_lock_call_is_barrier(const char *function)
+{
+    static const char *const barriers[] = {"barrier_wait", "Barrier.wait", "Barrier._wait", "CyclicBarrier.dowait",
+        "sync::Barrier::wait", "__tree_barrier", "__kmp_barrier"};
+    static const char *const others[] = {"gomp_simple_barrier_wait"}; /* GNU OpenMP's threads between their teams */
+    for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+        if (strstr(function, others[i]))
+            return false;
+    for (size_t i = 0; i < sizeof(barriers) / sizeof(*barriers); i++)
+        if (strstr(function, barriers[i]))
+            return true;
+    return false;
+}
+
 bool wp_lock_is_of_interpreter(const char *name)
 {
     return wp_lock_is_gil(name) || !strcmp(name, WP_LOCK_GVL);

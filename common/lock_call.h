@@ -43,6 +43,9 @@ bool wp_lock_call_add(enum wp_lock_call *found, const char *function);
 const char *wp_lock_call_language(const char *function);
 /* The same, of a lock that wp_lock_call_add knows as `found` since this function. For any thread. */
 const char *wp_lock_call_taken(enum wp_lock_call found, const char *function);
+/* Whether the function waits at a barrier, for threads that work: "pthread_barrier_wait", "CyclicBarrier.dowait"; where
+ * a pool's threads wait for work with one it is none. For any thread. */
+bool wp_lock_call_is_barrier(const char *function);
 /* Whether it is the one that each thread needs to run code of the language: "GIL", "GVL". For any thread. */
 bool wp_lock_is_of_interpreter(const char *name);
 /* Whether "GIL (python3.11)" or "_PyRuntime+0x1b0 (python3.11)" is what a futex is called. For any thread. */

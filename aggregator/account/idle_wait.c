@@ -14,18 +14,18 @@
 
 #include <string.h>
 
-#define LOCK_FRAMES 12u      /* of a sleep's stack, the innermost ones: whether one takes a lock */
-#define LOOK_NS WP_NS_PER_MS /* who runs longer does something */
-#define WAKINGS 64u          /* of a thread that are looked at */
-#define LOOKS 8u             /* the last sleeps of a thread: whether it has done nothing else */
-#define FRAMES 40u           /* the same of an interpreter's */
-#define PLACE_FRAMES 64u     /* and of what is known to wait for work */
+#define LOCK_FRAMES 12u      /* of a sleep's stack, the innermost ones but the kernel's: whether one takes a lock */
+#define LOOK_NS WP_NS_PER_MS /* who runs longer, and longer than such a part of the sleep before, does something */
+#define LOOK_PART 100u
+#define WAKINGS 64u      /* of a thread that are looked at */
+#define LOOKS 8u         /* the last sleeps of a thread: whether it has done nothing else */
+#define FRAMES 40u       /* the same of an interpreter's */
+#define PLACE_FRAMES 64u /* and of what is known to wait for work */
 
 enum place {
     PLACE_UNKNOWN,
     PLACE_OTHER,
     PLACE_JOINING, /* of one that waits for what others of its process do */
-    PLACE_AWAITED, /* of a loop, in a task that waits for a timer */
     PLACE_IDLE,
     PLACE_OWN /* of a thread that is a runtime's own */
 };
@@ -33,18 +33,16 @@ enum place {
 void wp_idle_places_init(struct wp_idle_places *places)
 {
     wp_idtable_init(&places->stacks, sizeof(uint8_t));
-    wp_idtable_init(&places->servers, sizeof(uint8_t));
 }
 
 void wp_idle_places_fini(struct wp_idle_places *places)
 {
     wp_idtable_fini(&places->stacks);
-    wp_idtable_fini(&places->servers);
 }
 
 size_t wp_idle_places_bytes(const struct wp_idle_places *places)
 {
-    return wp_idtable_bytes(&places->stacks) + wp_idtable_bytes(&places->servers);
+    return wp_idtable_bytes(&places->stacks);
 }
 
 /* --- a lock --- */
@@ -88,16 +86,18 @@ static bool is_in_lock(const struct wp_timeline *timeline, const struct wp_slice
     enum wp_lock_call call = WP_LOCK_CALL_UNKNOWN;
     bool is_interpreter = false;
     uint32_t at = slice->stack;
-    for (unsigned i = 0; at && i < (is_interpreter ? FRAMES : LOCK_FRAMES); i++) {
+    for (unsigned i = 0; at && i < (is_interpreter ? FRAMES : LOCK_FRAMES);) {
         struct frame frame = next_frame(timeline->dictionary, &at);
         if (frame.is_kernel)
             continue;
+        i++;
         if (call != WP_LOCK_CALL_TURN)
             wp_lock_call_add(&call, frame.function);
         if (is_interpreter && call != WP_LOCK_CALL_INTERPRETER)
             return false;
         is_interpreter = call == WP_LOCK_CALL_INTERPRETER;
-        if (!is_interpreter && (call == WP_LOCK_CALL_TURN || names_lock(frame.function)))
+        bool is_met = wp_lock_call_is_barrier(frame.function); /* who waits there works with the others */
+        if (!is_interpreter && (is_met || call == WP_LOCK_CALL_TURN || names_lock(frame.function)))
             return true;
     }
     return is_interpreter;
@@ -119,7 +119,7 @@ static enum place place_of_stack(const struct wp_dictionary *dictionary, uint32_
         if (!frame.is_kernel && wp_idle_place_add(&place, frame.function, wp_code_rank_of_source(frame.object)))
             return place.is_own ? PLACE_OWN : PLACE_IDLE;
     }
-    return place.is_awaited ? PLACE_AWAITED : place.is_joining ? PLACE_JOINING : PLACE_OTHER;
+    return place.is_joining ? PLACE_JOINING : PLACE_OTHER;
 }
 
 /* Names of a stack's frames do not change. */
@@ -136,30 +136,49 @@ static enum place place_of(const struct wp_idle_wait *wait, uint32_t stack)
     return *known;
 }
 
-/* --- work from its own process --- */
+/* A thread of a runtime's own, by its name. */
+static bool is_of_runtime(const struct wp_timeline *timeline, const struct wp_slice *slice)
+{
+    const struct wp_identity *who = &timeline->identities[slice->identity];
+    bool is_own = who->process_comm && who->process_comm != who->comm; /* a thread with a name of its own */
+    return is_own && wp_idle_thread(wp_dictionary_string(timeline->dictionary, who->comm));
+}
 
-/* Who ended that sleep is a base thread, too, and of the same process. */
-static bool is_by_own(const struct wp_idle_wait *wait)
+/* --- work from its own service --- */
+
+enum whose {
+    WHOSE_OTHER,
+    WHOSE_SERVICE, /* of another process that is asked about, too */
+    WHOSE_PROCESS
+};
+
+/* Who ended that sleep. */
+static enum whose whose_waking(const struct wp_idle_wait *wait)
 {
     const struct wp_timeline *timeline = wait->timeline;
     const struct wp_slice *slice = wait->slice;
     const struct wp_thread *waker = &timeline->threads[slice->waker];
-    uint32_t identity = waker->slices ? wp_thread_identity_at(waker, slice->wake_ns) : waker->identity;
-    return timeline->identities[identity].aggregates & wait->bit &&
-        timeline->processes[timeline->identities[identity].process].pid ==
+    uint64_t ordinal = waker->slices ? wp_thread_find(waker, slice->wake_ns) : waker->slice_end;
+    uint32_t identity = ordinal == waker->slice_end ? waker->identity : wp_thread_slice(waker, ordinal)->identity;
+    if (!(timeline->identities[identity].aggregates & wait->bit))
+        return WHOSE_OTHER;
+    bool is_own = timeline->processes[timeline->identities[identity].process].pid ==
         timeline->processes[timeline->identities[slice->identity].process].pid;
+    return is_own ? WHOSE_PROCESS : WHOSE_SERVICE;
 }
 
 static bool is_for_own(const struct wp_idle_wait *wait, struct wp_explainer *x)
 {
     const struct wp_slice *slice = wait->slice;
-    if (slice->cause != WP_CAUSE_TASK || !slice->waker || slice->waker == wait->thread || slice->is_inferred ||
-        !is_by_own(wait) || waits_for_lock(wait->timeline, slice))
+    if (slice->cause != WP_CAUSE_TASK || !slice->waker || slice->waker == wait->thread || slice->is_inferred)
+        return false;
+    enum whose whose = whose_waking(wait);
+    if (whose == WHOSE_OTHER || waits_for_lock(wait->timeline, slice))
         return false;
     uint64_t oldest_ns;
     enum wp_origin origin = wp_explain_waking(x, wait->thread, slice, &oldest_ns);
     if (origin == WP_ORIGIN_NOT_KNOWN) /* what it asked for before that is forgotten */
-        return slice->out_ns > oldest_ns;
+        return whose == WHOSE_PROCESS && slice->out_ns > oldest_ns;
     return origin == WP_ORIGIN_OTHER;
 }
 
@@ -177,16 +196,43 @@ static bool is_for_request(const struct wp_idle_wait *wait)
         wp_owed_nothing(&wait->timeline->messages, slice->cause_d, slice->out_ns);
 }
 
-/* It has looked around, and asks nobody ever: a process that watches over others. */
+/* Behind that sleep the thread ran until then: it has looked around, and has not done anything. */
+static bool is_look(const struct wp_slice *slice, uint64_t until_ns)
+{
+    uint64_t ran_ns = until_ns - slice->in_ns;
+    return slice->in_ns && until_ns >= slice->in_ns &&
+        (ran_ns < LOOK_NS || ran_ns < (slice->in_ns - slice->out_ns) / LOOK_PART);
+}
+
+/* Of a wait that was going on when the recording began: neither where it is nor what led to it is known. */
+static bool is_from_before(const struct wp_slice *slice)
+{
+    return slice->flags & WP_SLICE_FIRST && !slice->stack && !(slice->flags & WP_SLICE_DELIBERATE);
+}
+
+/* It was in that call before the recording began, and is again behind a look. */
+static bool is_back_soon(const struct wp_thread *thread, uint64_t ordinal)
+{
+    const struct wp_slice *slice = wp_thread_slice(thread, ordinal);
+    if (!is_from_before(slice) || !slice->end_ns || !is_look(slice, slice->end_ns))
+        return false;
+    for (unsigned i = 0; i < LOOKS && ++ordinal < thread->slice_end; i++) {
+        const struct wp_slice *next = wp_thread_slice(thread, ordinal);
+        if (!(next->flags & WP_SLICE_PREEMPTED))
+            return next->syscall == slice->syscall;
+    }
+    return false;
+}
+
+/* It looks around, and asks nobody ever: a process that watches over others. */
 static bool is_watching(const struct wp_idle_wait *wait)
 {
     const struct wp_thread *thread = &wait->timeline->threads[wait->thread];
     uint64_t ordinal = wp_thread_find(thread, wait->slice->out_ns);
-    if (ordinal == thread->slice_end || ordinal == thread->first_slice ||
-        wp_acts_since(&wait->timeline->messages.acts, wait->thread, 0))
+    if (ordinal == thread->slice_end || wp_acts_since(&wait->timeline->messages.acts, wait->thread, 0))
         return false;
-    const struct wp_slice *before = wp_thread_slice(thread, ordinal - 1);
-    return before->in_ns && wait->slice->out_ns - before->in_ns < LOOK_NS;
+    return ordinal == thread->first_slice ? is_back_soon(thread, ordinal)
+                                          : is_look(wp_thread_slice(thread, ordinal - 1), wait->slice->out_ns);
 }
 
 static bool is_by_timer(const struct wp_idle_wait *wait)
@@ -194,26 +240,6 @@ static bool is_by_timer(const struct wp_idle_wait *wait)
     const struct wp_slice *slice = wait->slice;
     return slice->cause == WP_CAUSE_TIMER && wp_wait_is_choosing(slice) && !slice->is_asking && !slice->wait &&
         (wp_owed_ever(&wait->timeline->messages, wait->thread, slice->out_ns) || is_watching(wait));
-}
-
-/* Has a thread of its process served anybody? What others do by the clock nobody waits for then. */
-static bool is_of_server(const struct wp_idle_wait *wait)
-{
-    const struct wp_timeline *timeline = wait->timeline;
-    uint32_t process = timeline->identities[wait->slice->identity].process;
-    if (wp_idtable_reserve(&wait->places->servers, process))
-        return true;
-    uint8_t *is_known = (uint8_t *)wait->places->servers.items + process;
-    for (uint32_t i = 1; !*is_known && i < timeline->thread_count; i++)
-        *is_known = timeline->identities[timeline->threads[i].identity].process == process &&
-            wp_owed_ever(&timeline->messages, i, wait->slice->out_ns);
-    return *is_known;
-}
-
-/* A task that waits for a timer has that to do. */
-static bool is_task(const struct wp_idle_wait *wait, enum place place)
-{
-    return place == PLACE_AWAITED && wait->slice->cause == WP_CAUSE_TIMER && !is_of_server(wait);
 }
 
 /* --- housekeeping --- */
@@ -229,13 +255,11 @@ static bool is_leader(const struct wp_idle_wait *wait)
 static bool is_by_clock(const struct wp_timeline *timeline, const struct wp_slice *slice)
 {
     static const char *const kinds[] = {"tcp ", "udp ", "unix", "pipe"};
-    if (slice->cause != WP_CAUSE_TIMER || slice->is_asking || slice->is_inferred) /* as most: no name is looked at */
-        return false;
     const char *name = wp_dictionary_string(timeline->dictionary, wp_timeline_wait(timeline, slice));
     for (size_t i = 0; slice->wait && i < sizeof(kinds) / sizeof(*kinds); i++)
         if (!strncmp(name, kinds[i], 4))
             return false;
-    return true;
+    return slice->cause == WP_CAUSE_TIMER && !slice->is_asking && !slice->is_inferred;
 }
 
 /* Who was woken then, at the sleep that this ended; NULL: it is not known. */
@@ -247,19 +271,14 @@ static const struct wp_slice *sleep_of(const struct wp_timeline *timeline, const
     return slice && slice->wake_ns >= one->time_ns ? slice : NULL;
 }
 
-/* Of a wait that was going on when the recording began: neither where it is nor what led to it is known. */
-static bool is_from_before(const struct wp_slice *slice)
-{
-    return slice->flags & WP_SLICE_FIRST && !slice->stack && !(slice->flags & WP_SLICE_DELIBERATE);
-}
-
-/* That waking gave a lock on, such as an interpreter's: it is no work for who got it. Or, is_old: who was woken waited
- * for work, as far as is known; what it waits for in truth stands in its own account. */
+/* That waking gave a lock on, such as an interpreter's: it is no work for who got it. Or it was of a thread of the
+ * runtime's own, such as a compiler. Or, is_old: who was woken waited for work, as far as is known; what it waits for
+ * in truth stands in its own account. */
 static bool gives_nothing(const struct wp_idle_wait *wait, const struct wp_woken_one *one, bool is_old)
 {
     const struct wp_slice *slice = sleep_of(wait->timeline, one);
     return slice &&
-        (waits_for_lock(wait->timeline, slice) ||
+        (waits_for_lock(wait->timeline, slice) || is_of_runtime(wait->timeline, slice) ||
             (is_old && (is_from_before(slice) || place_of(wait, slice->stack) >= PLACE_IDLE)));
 }
 
@@ -283,8 +302,8 @@ static bool is_old_pause(const struct wp_idle_wait *wait)
 {
     const struct wp_timeline *timeline = wait->timeline;
     const struct wp_slice *slice = wait->slice;
-    return is_from_before(slice) && slice->end_ns && slice->end_ns - slice->in_ns < LOOK_NS &&
-        is_by_clock(timeline, slice) && !is_leader(wait) && !waits_for_lock(timeline, slice) &&
+    return is_from_before(slice) && slice->end_ns && is_look(slice, slice->end_ns) && is_by_clock(timeline, slice) &&
+        !is_leader(wait) && !waits_for_lock(timeline, slice) &&
         !wp_messages_has_part(&timeline->messages, wait->thread) && !gives_work(wait, true);
 }
 
@@ -303,29 +322,22 @@ static bool is_housekeeping(const struct wp_idle_wait *wait)
     bool has_slept = false;
     for (unsigned looked = 0; looked < LOOKS && ordinal-- > thread->first_slice; looked++) {
         const struct wp_slice *slice = wp_thread_slice(thread, ordinal);
+        bool is_old = is_from_before(slice) && slice->syscall == wait->slice->syscall && is_by_clock(timeline, slice);
         bool is_start = slice->flags & (WP_SLICE_BORN | WP_SLICE_FIRST);
         bool is_alike = slice->syscall == wait->slice->syscall &&
             wp_explain_is_one_place(timeline->dictionary, slice->stack, wait->slice->stack);
-        if (!slice->in_ns || next_ns - slice->in_ns > LOOK_NS)
+        if (!is_look(slice, next_ns))
             return false;
         bool is_sleep = !is_start && !(slice->flags & WP_SLICE_PREEMPTED) && !waits_for_lock(timeline, slice);
         if (is_sleep && (!is_alike || !is_by_clock(timeline, slice)))
             return false;
-        has_slept = has_slept || is_sleep;
+        has_slept = has_slept || is_sleep || is_old;
         next_ns = slice->out_ns;
     }
     return has_slept;
 }
 
 /* --- all of them --- */
-
-static bool is_of_runtime(const struct wp_idle_wait *wait)
-{
-    const struct wp_timeline *timeline = wait->timeline;
-    const struct wp_identity *who = &timeline->identities[wait->slice->identity];
-    bool is_own = who->process_comm && who->process_comm != who->comm; /* a thread with a name of its own */
-    return is_own && wp_idle_thread(wp_dictionary_string(timeline->dictionary, who->comm));
-}
 
 /* The recording paused before it was woken. */
 static bool is_cut_asleep(const struct wp_slice *slice)
@@ -361,21 +373,20 @@ bool wp_idle_wait_is_idle(const struct wp_idle_wait *wait, struct wp_explainer *
         slice->flags & others || wp_owed_by(&wait->timeline->messages, wait->thread, slice->out_ns))
         return false;
     enum place place = place_of_wait(wait);
-    if (is_task(wait, place))
-        return false;
     if (place == PLACE_OWN || (!is_cut && is_housekeeping(wait)))
         return true;
     if (slice->flags & WP_SLICE_DELIBERATE)
         return false;
     if (is_cut) /* what would have ended it is not known */
-        return is_accepting(slice) || place == PLACE_IDLE || is_of_runtime(wait);
+        return is_accepting(slice) || place == PLACE_IDLE || is_of_runtime(wait->timeline, slice);
     return is_accepting(slice) || is_for_request(wait) || is_by_timer(wait) || place == PLACE_IDLE ||
-        (place == PLACE_JOINING && wp_slice_is_interrupted(wait->timeline, slice)) || is_of_runtime(wait) ||
-        is_old_pause(wait) || is_for_own(wait, x);
+        (place == PLACE_JOINING && wp_slice_is_interrupted(wait->timeline, slice)) ||
+        is_of_runtime(wait->timeline, slice) || is_old_pause(wait) || is_for_own(wait, x);
 }
 
 bool wp_idle_wait_is_known(const struct wp_idle_wait *wait)
 {
-    return (place_of(wait, wait->slice->stack) >= PLACE_IDLE || (is_of_runtime(wait) && wait->slice->stack)) &&
+    return (place_of(wait, wait->slice->stack) >= PLACE_IDLE ||
+               (is_of_runtime(wait->timeline, wait->slice) && wait->slice->stack)) &&
         !is_in_lock(wait->timeline, wait->slice);
 }

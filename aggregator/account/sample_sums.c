@@ -141,12 +141,11 @@ static void count_processes(struct wp_aggregate *aggregate, const struct share *
 /* Pieces of one kind: the same node, category and processes, in the same bucket of the report's time. */
 struct wp_sample_sums_slot {
     uint64_t from_ns, until_ns; /* of the bucket, in home's clock; equal: nothing is like it */
-    uint64_t ns;
+    uint64_t ns, count;
     /* In an order that is not the piece's: the compiler joins comparisons of neighbours, and a piece that was just
-     * written is read late then. Nor are the two sums neighbours, which it would add as one vector. */
+     * written is read late then. */
     uint32_t layer_count, category, node;
     bool is_run;
-    uint64_t count;
     struct wp_layer layers[SLOT_LAYERS];
 };
 
@@ -159,13 +158,11 @@ static void empty(struct wp_aggregate *aggregate, struct wp_sample_sums_slot *sl
     slot->from_ns = slot->until_ns = slot->ns = slot->count = 0;
 }
 
-static inline __attribute__((always_inline)) bool is_alike(
-    const struct wp_sample_sums_slot *slot, const struct wp_piece *piece)
+static bool is_alike(const struct wp_sample_sums_slot *slot, const struct wp_piece *piece)
 {
     if (slot->node != piece->node || slot->category != piece->category || slot->is_run != piece->is_run ||
         slot->layer_count != piece->layer_count || piece->start_ns < slot->from_ns || piece->end_ns > slot->until_ns)
         return false;
-#pragma GCC unroll 1 /* more of it at once takes registers that are to be saved */
     for (uint32_t i = piece->layer_count; i-- > 0;)
         if (!is_same_layer(&slot->layers[i], &piece->layers[i]))
             return false;
@@ -315,9 +312,10 @@ static __attribute__((noinline)) void show_piece(struct wp_aggregate *aggregate,
     wp_exemplar_piece(&aggregate->exemplar, aggregate->path_host, aggregate->path_thread, &row);
 }
 
-/* Whatever is to be done with it. */
-static __attribute__((noinline)) void take_piece(struct wp_aggregate *aggregate, const struct wp_piece *piece)
+void wp_sample_sums_add(void *context, const struct wp_piece *piece)
 {
+    struct wp_aggregate *aggregate = context;
+    aggregate->delta.has_news = true;
     wp_request_pieces_add(&aggregate->requests, piece);
     if (piece->times > 1) {
         take_repeated(aggregate, piece);
@@ -334,35 +332,6 @@ static __attribute__((noinline)) void take_piece(struct wp_aggregate *aggregate,
     if (exemplar->trace->piece_count < exemplar->row_limit)
         show_piece(aggregate, piece);
     else
-        exemplar->trace->omitted += piece->end_ns > exemplar->origin_ns;
-}
-
-/* The sum that takes the piece when it is wanted nowhere else, as most; NULL: there is more to do. */
-static inline struct wp_sample_sums_slot *plain_sum(const struct wp_aggregate *aggregate, const struct wp_piece *piece)
-{
-    const struct wp_sample_sums *sums = &aggregate->sample_sums;
-    bool is_odd = aggregate->requests.is_open | piece->is_uncertain | (piece->reason != NULL);
-    if (is_odd || piece->times > 1 || piece->layer_count > SLOT_LAYERS || !sums->slots)
-        return NULL;
-    struct wp_sample_sums_slot *slot = &sums->slots[place_of(sums, piece)];
-    return is_alike(slot, piece) && !(aggregate->lost && aggregate->lost->count) ? slot : NULL;
-}
-
-/* It calls nothing but in its place: so it has no registers to save. */
-void wp_sample_sums_add(void *context, const struct wp_piece *piece)
-{
-    struct wp_aggregate *aggregate = context;
-    const struct wp_exemplar *exemplar = &aggregate->exemplar;
-    aggregate->delta.has_news = true;
-    bool is_shown = aggregate->has_exemplar && exemplar->trace->piece_count < exemplar->row_limit;
-    struct wp_sample_sums_slot *slot = is_shown ? NULL : plain_sum(aggregate, piece);
-    if (!slot) {
-        take_piece(aggregate, piece);
-        return;
-    }
-    slot->ns += piece->end_ns - piece->start_ns;
-    slot->count += !piece->is_part;
-    if (aggregate->has_exemplar)
         exemplar->trace->omitted += piece->end_ns > exemplar->origin_ns;
 }
 

@@ -199,13 +199,9 @@ static bool explain(struct ingest *ingest, const struct wp_server_message *heard
     ingest->heard_bytes += heard && heard->kind == WP_SERVER_BATCH ? heard->batch_size : 0;
     if (heard && ingest->is_explaining && ++ingest->heard < HEARD && ingest->heard_bytes < HEARD_BYTES)
         return true;
-    size_t parts = (ingest->heard_bytes + HEARD_BYTES - 1) / HEARD_BYTES; /* one batch may have several times that */
     ingest->heard = 0;
     ingest->heard_bytes = 0;
-    ingest->is_explaining = wp_engine_explain(ingest->engine);
-    for (size_t i = 1; ingest->is_explaining && i < parts; i++)
-        ingest->is_explaining = wp_engine_explain(ingest->engine);
-    return ingest->is_explaining;
+    return ingest->is_explaining = wp_engine_explain(ingest->engine);
 }
 
 static void step(struct ingest *ingest, uint64_t now_ns)

@@ -72,7 +72,7 @@ static __attribute__((noinline)) void forget_hosts(struct wp_explainer *x)
     wp_intmap_clear(&x->sites);
     memset(x->own_places, 0, sizeof(x->own_places));
     memset(x->resumed, 0, sizeof(x->resumed));
-    x->last_process.node = x->last_sleep.node = x->last_path.node = 0;
+    x->last_process.node = 0;
     memset(x->lock_stacks, 0, sizeof(x->lock_stacks));
     memset(x->rivals, 0, sizeof(x->rivals));
     memset(x->rival_runs, 0, sizeof(x->rival_runs));

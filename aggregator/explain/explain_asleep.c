@@ -69,7 +69,7 @@ uint32_t wp_explain_sleep_node(struct wp_explainer *x, uint32_t node, const stru
     uint64_t what = (uint64_t)1 << 40 | (uint64_t)is_kernel << 38 | (uint64_t)slice->wait << 20 | stop << 16;
     struct wp_intkey key = {(uint64_t)slice->stack << 32 | node, wp_explain_here(x, what | slice->syscall)};
     uint32_t found;
-    if (wp_explain_site(x, &x->last_sleep, key, &found))
+    if (wp_intmap_get(&x->sites, key, &found))
         return found;
     found = make_node(x, node, slice, is_kernel);
     wp_explain_remember(x, key, found);

@@ -58,7 +58,7 @@ void wp_explain_name_home(struct wp_explainer *x, bool names_home)
     wp_intmap_clear(&x->sites);
     memset(x->rivals, 0, sizeof(x->rivals));
     memset(x->rival_runs, 0, sizeof(x->rival_runs));
-    x->last_process.node = x->last_sleep.node = x->last_path.node = 0;
+    x->last_process.node = 0;
     if (x->home < x->name_room && x->names[x->home].processes)
         memset(x->names[x->home].processes, 0, x->names[x->home].process_room * sizeof(*x->names[x->home].processes));
 }

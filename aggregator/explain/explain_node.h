@@ -23,19 +23,6 @@ static inline uint32_t wp_explain_stack_node(struct wp_explainer *x, uint32_t pa
 uint32_t wp_explain_label(struct wp_explainer *x, uint32_t parent, enum wp_frame_style style, const char *name);
 /* The same for a string literal, which is known by its address. */
 uint32_t wp_explain_literal(struct wp_explainer *x, uint32_t parent, enum wp_frame_style style, const char *literal);
-/* A node that is remembered; `last`: what was asked for last by keys of its kind. */
-static inline bool wp_explain_site(
-    const struct wp_explainer *x, struct wp_last_site *last, struct wp_intkey key, uint32_t *node)
-{
-    bool is_last = last->node && last->key.a == key.a && last->key.b == key.b;
-    if (!is_last && !wp_intmap_get(&x->sites, key, &last->node)) {
-        last->node = 0;
-        return false;
-    }
-    last->key = key;
-    *node = last->node;
-    return true;
-}
 /* Caches a node; UINT32_MAX is not kept. */
 void wp_explain_remember(struct wp_explainer *x, struct wp_intkey key, uint32_t node);
 

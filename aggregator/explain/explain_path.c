@@ -30,7 +30,7 @@ static uint32_t path_node(struct wp_explainer *x, uint32_t parent, const char *k
     uint64_t bit = *kind == 'p' ? (uint64_t)1 << 41 : (uint64_t)1 << 44;
     struct wp_intkey key = {parent, wp_explain_here(x, bit | identity)};
     uint32_t node;
-    if (wp_explain_site(x, &x->last_path, key, &node))
+    if (wp_intmap_get(&x->sites, key, &node))
         return node;
     node = make_node(x, parent, kind, identity);
     wp_explain_remember(x, key, node);

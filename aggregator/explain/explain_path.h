@@ -21,10 +21,18 @@ bool wp_explain_is_base(const struct wp_explainer *x, uint32_t thread, uint64_t 
  * (docs/engine.md, "What a total is"). */
 bool wp_explain_is_mate(const struct wp_explainer *x, uint32_t identity);
 
-/* Who the thread of the present host was at that time. */
+/* Who the thread was in that slice, which wp_thread_find() found. */
+static inline uint32_t wp_explain_identity(const struct wp_thread *thread, uint64_t ordinal)
+{
+    return ordinal == thread->slice_end ? thread->identity : wp_thread_slice(thread, ordinal)->identity;
+}
+
+/* The same at that time; most threads have one name as long as they live. */
 static inline uint32_t wp_explain_identity_at(const struct wp_explainer *x, uint32_t index, uint64_t at_ns)
 {
-    return wp_thread_identity_at(&x->timeline->threads[index], at_ns);
+    const struct wp_thread *thread = &x->timeline->threads[index];
+    bool is_only = !x->timeline->identities[thread->identity].before;
+    return is_only ? thread->identity : wp_explain_identity(thread, wp_thread_find(thread, at_ns));
 }
 
 /* Whether that identity of the present host is a base of the aggregate that is explained. */

@@ -11,7 +11,6 @@
 #include "common/array.h"
 
 #define STEP_LIMIT 1024u  /* slices of the waker that are looked at for one sleep ... */
-#define NEAR_STEPS 4u     /* ... and at first */
 #define WAKING_LIMIT 64u  /* ... and wakings by it */
 #define ROW_LIMIT 64u     /* slices of one that it woke again and again ... */
 #define LOOKS_A_VISIT 32u /* ... and what they cost of the budget */
@@ -73,6 +72,7 @@ uint64_t wp_explain_own_end(
 void wp_wait_on_server(
     struct wp_explainer *x, const struct wp_wait *wait, const struct wp_wait_part *part, const struct wp_served *before)
 {
+    const struct wp_thread *thread = &x->timeline->threads[part->waker];
     uint64_t from = part->from_ns, to = part->to_ns;
     uint64_t until = before->until_ns < from ? from : before->until_ns < to ? before->until_ns : to;
     uint64_t own = from < until ? wp_explain_own_end(x, wait, part->waker, from, before->written_ns) : from;
@@ -80,7 +80,7 @@ void wp_wait_on_server(
     wp_wait_on_thread(x, wait, &(struct wp_wait_part){part->node, part->waker, until, to, true});
     if (own < until)
         wp_explain_on_path_of(x, part->node, &(struct wp_interval){x->host, part->waker, own, until},
-            wp_explain_identity_at(x, part->waker, until - 1),
+            wp_explain_identity(thread, wp_thread_find(thread, until - 1)),
             &(struct wp_handover){WP_ORIGIN_OTHER, before->client, until});
     wp_wait_on_thread(x, wait, &(struct wp_wait_part){part->node, part->waker, from, own, true});
 }
@@ -175,13 +175,6 @@ static uint64_t before_resumed(const struct wp_explainer *x, uint32_t index, uin
     return WP_LOWER_BOUND(middle, low + 1, ordinal + 1, wp_thread_slice(thread, middle)->out_ns <= from_ns) - 1;
 }
 
-/* The waker's activity goes on over that sleep, which is before it; `origins`: so many were followed back for that. */
-static bool is_continued(const struct wp_explainer *x, uint32_t waker, const struct wp_slice *slice, uint32_t *origins)
-{
-    return slice->flags & (WP_SLICE_PREEMPTED | WP_SLICE_RENAME) ||
-        (slice->wake_ns && !(slice->flags & (WP_SLICE_BORN | WP_SLICE_EXEC)) && goes_on(x, waker, slice, origins));
-}
-
 /* Since when the waker may have worked for the sleeper: then it was woken by somebody. */
 static uint64_t turned_ns(const struct wp_explainer *x, uint32_t waker, uint64_t from_ns, uint64_t to_ns)
 {
@@ -193,32 +186,14 @@ static uint64_t turned_ns(const struct wp_explainer *x, uint32_t waker, uint64_t
         if (last - ordinal >= STEP_LIMIT)
             break;
         const struct wp_slice *slice = wp_thread_slice(thread, ordinal);
-        if (slice->in_ns <= from_ns || !is_continued(x, waker, slice, &origins) || slice->flags & WP_SLICE_FIRST ||
-            ordinal == thread->first_slice)
+        bool is_continued = slice->flags & (WP_SLICE_PREEMPTED | WP_SLICE_RENAME) ||
+            (slice->wake_ns && !(slice->flags & (WP_SLICE_BORN | WP_SLICE_EXEC)) && goes_on(x, waker, slice, &origins));
+        if (slice->in_ns <= from_ns || !is_continued || slice->flags & WP_SLICE_FIRST || ordinal == thread->first_slice)
             return slice->in_ns;
         if (is_resumed(slice))
             add_resumed(x, waker, ordinal);
     }
     return to_ns;
-}
-
-/* turned_ns() is later than that, as its last few slices say: true of most, as whoever they were woken by was asleep
- * himself. False: that is to be looked for. */
-static bool has_turned(const struct wp_explainer *x, uint32_t waker, uint64_t from_ns, uint64_t to_ns)
-{
-    const struct wp_thread *thread = &x->timeline->threads[waker];
-    uint64_t ordinal = wp_thread_find(thread, to_ns - 1);
-    uint32_t origins = 0;
-    if (ordinal == thread->slice_end)
-        return true;
-    for (uint32_t steps = 0; steps < NEAR_STEPS; steps++, ordinal--) {
-        const struct wp_slice *slice = wp_thread_slice(thread, ordinal);
-        if (slice->in_ns <= from_ns)
-            return false;
-        if (slice->flags & WP_SLICE_FIRST || ordinal == thread->first_slice || !is_continued(x, waker, slice, &origins))
-            return true;
-    }
-    return false;
 }
 
 /* The sleeper itself was served then: at that waking, or where `queue` has one before it for the same as this sleep, at
@@ -288,17 +263,11 @@ static const struct wp_woken_list *woken_by(const struct wp_explainer *x, uint32
     return is_found ? list : NULL;
 }
 
-/* `list`: of woken_by() */
-static bool find_queue(const struct wp_explainer *x, const struct wp_wait *wait, uint32_t server,
-    const struct wp_woken_list *list, struct queue *queue)
+static bool find_queue(const struct wp_explainer *x, const struct wp_wait *wait, uint32_t server, struct queue *queue)
 {
+    const struct wp_woken_list *list = woken_by(x, server, wait->slice->wake_ns);
     *queue = (struct queue){0};
     if (!list || wp_explain_is_kernel(x, server))
-        return false;
-    uint64_t woken_ns = wait->slice->wake_ns;
-    uint64_t last_ns =
-        wp_woken_at(list, wp_woken_since(list, woken_ns) - 1)->time_ns; /* there is one: the queue ends no later */
-    if (has_turned(x, server, last_ns, woken_ns))
         return false;
     bool is_found = find_served(x, wait, server, list, queue);
     x->fleet->visits += queue->looks / LOOKS_A_VISIT;
@@ -308,8 +277,7 @@ static bool find_queue(const struct wp_explainer *x, const struct wp_wait *wait,
 bool wp_wait_has_served(const struct wp_explainer *x, const struct wp_wait *wait, uint32_t server, uint64_t since_ns)
 {
     struct queue queue;
-    return find_queue(x, wait, server, woken_by(x, server, wait->slice->wake_ns), &queue) &&
-        queue.thread != wait->thread && queue.until_ns > since_ns;
+    return find_queue(x, wait, server, &queue) && queue.thread != wait->thread && queue.until_ns > since_ns;
 }
 
 /* Did the server do more in that interval than to wait for a CPU? */
@@ -361,10 +329,9 @@ bool wp_wait_in_queue(
     struct wp_explainer *x, const struct wp_wait *wait, uint32_t node, uint32_t server, uint64_t from, uint64_t to)
 {
     struct queue queue;
-    const struct wp_woken_list *list = woken_by(x, server, wait->slice->wake_ns);
-    if (!list || wp_explain_is_mate(x, wp_explain_identity_at(x, server, to - 1)))
+    if (!woken_by(x, server, wait->slice->wake_ns) || wp_explain_is_mate(x, wp_explain_identity_at(x, server, to - 1)))
         return false;
-    bool is_queue = find_queue(x, wait, server, list, &queue);
+    bool is_queue = find_queue(x, wait, server, &queue);
     struct wp_served before = {.until_ns = is_queue ? done_ns(x, wait, server, &queue) : 0, .client = queue.thread};
     uint64_t low = before.until_ns < from ? from : before.until_ns < to ? before.until_ns : to;
     uint64_t doubt = doubtful_until(x, wait, &queue, &(struct wp_interval){x->host, server, low, to});

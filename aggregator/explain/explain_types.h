@@ -55,12 +55,6 @@ struct wp_process_place {
     uint32_t host, parent, identity, node;
 };
 
-/* The node that was looked up last among the sites by a kind of keys; node 0: none. */
-struct wp_last_site {
-    struct wp_intkey key;
-    uint32_t node;
-};
-
 /* Whether a place of a host is known down to the program's own functions (explain_queue.h); stack 0 never is. */
 struct wp_own_place {
     uint32_t stack, host;
@@ -138,7 +132,6 @@ struct wp_explainer {
     struct wp_intmap sites;         /* (parent node, host and stack id) -> node */
     struct wp_explain_names *names; /* by host, owned */
     struct wp_process_place last_process;
-    struct wp_last_site last_sleep, last_path; /* mostly the next sleep of the same thread, and for the same */
     uint32_t name_room, leaves;
     struct wp_layer layers[WP_DEPTH_LIMIT + 2];
     struct wp_layer_sleep asleep[WP_DEPTH_LIMIT + 2]; /* by layer */

@@ -62,11 +62,5 @@ void wp_woken_turn(struct wp_woken *woken, uint32_t waker, uint32_t thread, uint
 
 uint64_t wp_woken_since(const struct wp_woken_list *list, uint64_t time_ns)
 {
-    uint64_t low = list->ring.first, high = list->ring.end, hint = list->ring.found;
-    if (hint >= low && hint <= high && (hint == low || wp_woken_at(list, hint - 1)->time_ns < time_ns) &&
-        (hint == high || wp_woken_at(list, hint)->time_ns >= time_ns))
-        return hint;
-    low = WP_LOWER_BOUND(middle, low, high, wp_woken_at(list, middle)->time_ns < time_ns);
-    ((struct wp_woken_list *)(uintptr_t)list)->ring.found = (uint32_t)low; /* no part of what is remembered */
-    return low;
+    return WP_LOWER_BOUND(middle, list->ring.first, list->ring.end, wp_woken_at(list, middle)->time_ns < time_ns);
 }

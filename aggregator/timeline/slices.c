@@ -115,8 +115,6 @@ struct wp_slice *wp_timeline_push_slice(struct wp_timeline *timeline, struct wp_
     thread->slice_cpus[place].held = 0;
     struct wp_slice *slice = &thread->slices[place];
     *slice = (struct wp_slice){.out_ns = out_ns, .identity = thread->identity};
-    if (thread->named_ns == UINT64_MAX)
-        thread->named_ns = out_ns;
     return slice;
 }
 

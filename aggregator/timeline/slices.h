@@ -15,14 +15,6 @@ struct wp_slice *wp_timeline_push_slice(struct wp_timeline *timeline, struct wp_
 
 /* Ordinal of the slice that holds the instant (out <= at), or thread->slice_end when there is none. */
 uint64_t wp_thread_find(const struct wp_thread *thread, uint64_t at_ns);
-/* Who the thread was at that time, or is now where that is not known; mostly that is one and the same. */
-static inline uint32_t wp_thread_identity_at(const struct wp_thread *thread, uint64_t at_ns)
-{
-    if (at_ns >= thread->named_ns)
-        return thread->identity;
-    uint64_t ordinal = wp_thread_find(thread, at_ns);
-    return ordinal == thread->slice_end ? thread->identity : wp_thread_slice(thread, ordinal)->identity;
-}
 /* First sample ordinal with time >= at. */
 uint64_t wp_thread_find_sample(const struct wp_thread *thread, uint64_t at_ns);
 

@@ -166,7 +166,7 @@ static bool bind_entry(struct wp_timeline *timeline, uint32_t entry_id, uint32_t
         timeline, entry_id, entry->comm, process, thread, other_comm(timeline, entry_id, entry->comm, process));
     timeline->thread_of_entry[entry_id] = thread + 1;
     timeline->identity_of_entry[entry_id] = identity;
-    wp_thread_be(&timeline->threads[thread], identity);
+    timeline->threads[thread].identity = identity;
     timeline->threads[thread].tid = entry->tid;
     return true;
 }
@@ -402,8 +402,8 @@ static void on_rename(struct wp_timeline *timeline, const struct wp_event *event
     struct wp_identity old = timeline->identities[thread->identity];
     if (old.comm == event->c)
         return;
-    uint32_t of = other_comm(timeline, old.entry, event->c, old.process);
-    wp_thread_be(thread, make_identity(timeline, old.entry, event->c, old.process, index, of));
+    thread->identity = make_identity(
+        timeline, old.entry, event->c, old.process, index, other_comm(timeline, old.entry, event->c, old.process));
     timeline->identity_of_entry[event->thread] = thread->identity;
     const struct wp_thread_entry *entry = wp_dictionary_thread(timeline->dictionary, event->thread);
     wp_process_rows_name(timeline, &timeline->processes[old.process], entry, event->c);

@@ -186,7 +186,6 @@ struct wp_thread {
     uint32_t slice_room;   /* of the ring: as much as is needed and a little more, no power of two */
     uint32_t identity;     /* index, now */
     uint64_t found;        /* place that was just looked up: the next one is near it */
-    uint64_t named_ns;     /* slices that begin then or later are of `identity`; UINT64_MAX: none yet */
     uint32_t cpu;          /* of its last run */
     bool is_dead;
     struct wp_waking early;    /* seen while it still ran; time_ns 0: none */
@@ -314,13 +313,6 @@ static inline uint64_t wp_slice_quota_end(const struct wp_slice *slice)
 static inline unsigned wp_slice_signal(const struct wp_slice *slice)
 {
     return slice->wake_ns && slice->cause == WP_CAUSE_TASK ? slice->cause_a & 0xff : 0;
-}
-
-/* It is another one from now on: slices that it has stay who they are. */
-static inline void wp_thread_be(struct wp_thread *thread, uint32_t identity)
-{
-    thread->named_ns = thread->identity ? UINT64_MAX : 0;
-    thread->identity = identity;
 }
 
 /* `ordinal` is in [first_slice, slice_end). Valid until the thread gets another slice or some are forgotten. */

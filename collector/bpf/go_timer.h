@@ -11,13 +11,11 @@
 #include "interp_walk.h"
 
 #define GO_PS 1024u
-#define GO_LATE_NS 1000000  /* timeouts are whole milliseconds, rounded down */
-#define GO_EARLY_NS 2000000 /* from looking at its timers on until it sleeps */
+#define GO_LATE_NS 1000000 /* timeouts are whole milliseconds, rounded down */
 
 struct go_search {
     const struct wp_go_offsets *at;
     __u64 all, p, when, changed; /* changed: the earliest timer that its heap has elsewhere; 0: none */
-    __u64 least_ns;              /* what is due earlier was seen to by a P that runs */
     __u32 is_unread, reserved;
 };
 
@@ -35,11 +33,11 @@ static long look_at_p(__u32 index, void *argument)
         s->is_unread = 1;
         return 1;
     }
-    if (when[0] >= s->least_ns && (!s->when || when[0] < s->when)) {
+    if (when[0] && (!s->when || when[0] < s->when)) {
         s->when = when[0];
         s->p = p;
     }
-    if (when[1] >= s->least_ns && (!s->changed || when[1] < s->changed))
+    if (when[1] && (!s->changed || when[1] < s->changed))
         s->changed = when[1];
     return 0;
 }
@@ -52,7 +50,6 @@ static __always_inline __u64 find_p(struct go_search *s, const struct wp_interp_
         return 0;
     s->at = &process->file.go;
     s->all = slice[0];
-    s->least_ns = until_ns - GO_LATE_NS - GO_EARLY_NS;
     bpf_loop((__u32)slice[1], look_at_p, s, 0);
     return !s->is_unread && s->when <= until_ns && (!s->changed || s->changed > s->when) ? s->p : 0;
 }

@@ -124,7 +124,6 @@ static __always_inline void bind_interp(struct inode *inode, __u64 base, __u32 w
     process->start_code = start_code;
     process->epoch = process->since_ns = process->sent = 0;
     process->heap_count = 0;
-    process->sleeper = 0;
     process->timers = process->timer_base = process->timer_slot = process->timer_tries = 0;
     __builtin_memset(process->heaps, 0, sizeof(process->heaps));
     __builtin_memset(process->classes, 0, sizeof(process->classes));

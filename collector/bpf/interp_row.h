@@ -165,11 +165,8 @@ struct wp_java_layout {
     wp_u8 number_least;       /* of the bytes of a number in a stream */
     wp_u32 heap_base;         /* of compressed pointers into the heap: where that is kept, from the table on, ... */
     wp_u32 heap_shift;        /* ... and what they are shifted by; both are signed */
-    wp_u32 class_base, class_shift;           /* of compressed pointers to classes, as those */
-    wp_u8 thread_name;                        /* in a java.lang.Thread, 0: virtual threads are not told apart */
-    wp_u8 thread_state, thread_continuation;  /* in a VirtualThread */
-    wp_u8 timer_due, timer_index, timer_runs; /* in a timer: when, in a heap, what it calls */
-    wp_u8 has_local_timers;                   /* they are in an array that no object has: from 25 on */
+    wp_u32 class_base, class_shift; /* of compressed pointers to classes, as those */
+    wp_u8 thread_name;              /* in a java.lang.Thread, 0: virtual threads are not told apart */
 };
 #define WP_JAVA_ENTRY 0x8000u
 #define WP_JAVA_ENTRY_BYTES 48u
@@ -208,7 +205,7 @@ struct wp_java_heap {
 #define WP_JAVA_HEAPS 3u
 
 /* Classes by which objects are known. */
-enum wp_java_class { WP_JAVA_VIRTUAL_THREAD, WP_JAVA_STRING, WP_JAVA_BYTES, WP_JAVA_TIMERS, WP_JAVA_CLASSES };
+enum wp_java_class { WP_JAVA_VIRTUAL_THREAD, WP_JAVA_STRING, WP_JAVA_BYTES, WP_JAVA_CLASSES };
 
 /* A process that runs one: value of the map interp_processes. The file's addresses are the process' own. */
 struct wp_interp_process {
@@ -226,7 +223,6 @@ struct wp_interp_process {
     wp_u64 coroutine_type; /* of CPython; 0: it is not known */
     wp_u32 timer_slot, timer_tries;
     wp_u32 classes[WP_JAVA_CLASSES]; /* compressed pointers to them; 0: it was not met yet */
-    wp_u64 sleeper;                  /* the method that virtual threads sleep in; 0: as those */
 };
 
 /* A frame of the language in a stack: code object, place in it, and whether the interpreter's loop was called for it.

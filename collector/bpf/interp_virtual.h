@@ -30,22 +30,15 @@ enum {
 enum { JAVA_NEXT, JAVA_SEARCH, JAVA_CHAIN, JAVA_VIRTUAL, JAVA_STARTED };
 
 /* The beginnings of names. */
-#define JAVA_TEXT_LANG 0x6e616c2f6176616aull      /* "java/lan" */
-#define JAVA_TEXT_VIRTUAL 0x6175747269562f67ull   /* "g/Virtua" */
-#define JAVA_TEXT_THREAD 0x6461657268546cull      /* "lThread" */
-#define JAVA_TEXT_STRING 0x676e697274532f67ull    /* "g/String" */
-#define JAVA_TEXT_BYTES 0x425bull                 /* "[B" */
-#define JAVA_TEXT_JAVA 0x2f6176616aull            /* "java/" */
-#define JAVA_TEXT_JDK 0x2f6b646aull               /* "jdk/" */
-#define JAVA_TEXT_SUN 0x2f6e7573ull               /* "sun/" */
-#define JAVA_TEXT_UTIL 0x6974752f6176616aull      /* "java/uti" */
-#define JAVA_TEXT_CONCUR 0x7275636e6f632f6cull    /* "l/concur" */
-#define JAVA_TEXT_SCHEDULED 0x6863532f746e6572ull /* "rent/Sch" */
-#define JAVA_TEXT_ARRAY 0x752f6176616a4c5bull     /* "[Ljava/u" */
-#define JAVA_TEXT_TIL_CONC 0x636e6f632f6c6974ull  /* "til/conc" */
-#define JAVA_TEXT_DELAYED 0x442f746e65727275ull   /* "urrent/D" */
-/* ScheduledThreadPoolExecutor$DelayedWorkQueue, DelayScheduler$ScheduledForkJoinTask[] */
-enum { JAVA_SIZE_THREAD = 23, JAVA_SIZE_STRING = 16, JAVA_SIZE_BYTES = 2, JAVA_SIZE_QUEUE = 65, JAVA_SIZE_TIMERS = 60 };
+#define JAVA_TEXT_LANG 0x6e616c2f6176616aull    /* "java/lan" */
+#define JAVA_TEXT_VIRTUAL 0x6175747269562f67ull /* "g/Virtua" */
+#define JAVA_TEXT_THREAD 0x6461657268546cull    /* "lThread" */
+#define JAVA_TEXT_STRING 0x676e697274532f67ull  /* "g/String" */
+#define JAVA_TEXT_BYTES 0x425bull               /* "[B" */
+#define JAVA_TEXT_JAVA 0x2f6176616aull          /* "java/" */
+#define JAVA_TEXT_JDK 0x2f6b646aull             /* "jdk/" */
+#define JAVA_TEXT_SUN 0x2f6e7573ull             /* "sun/" */
+enum { JAVA_SIZE_THREAD = 23, JAVA_SIZE_STRING = 16, JAVA_SIZE_BYTES = 2 };
 
 /* What a compressed pointer means; where the base and the shift are kept is told from the table on. */
 static __always_inline __u64 decompress(const struct wp_interp_file *file, __u32 base_at, __u32 shift_at, __u32 pointer)
@@ -92,11 +85,6 @@ static __always_inline bool has_name(const struct interp_walk *w, enum wp_java_c
             name[3] == JAVA_SIZE_THREAD;
     case WP_JAVA_STRING:
         return name[0] == JAVA_TEXT_LANG && name[1] == JAVA_TEXT_STRING && name[3] == JAVA_SIZE_STRING;
-    case WP_JAVA_TIMERS:
-        return (name[0] == JAVA_TEXT_UTIL && name[1] == JAVA_TEXT_CONCUR && name[2] == JAVA_TEXT_SCHEDULED &&
-                   name[3] == JAVA_SIZE_QUEUE) ||
-            (name[0] == JAVA_TEXT_ARRAY && name[1] == JAVA_TEXT_TIL_CONC && name[2] == JAVA_TEXT_DELAYED &&
-                name[3] == JAVA_SIZE_TIMERS);
     default:
         return name[0] == JAVA_TEXT_BYTES && name[3] == JAVA_SIZE_BYTES;
     }
@@ -160,19 +148,15 @@ static __noinline long begin_virtual(struct interp_context *context)
     if (!w || !process || !context->native || !context->words)
         return 1;
     const struct wp_java_layout *layout = &process->file.java;
-    __u64 entry = w->stack - layout->continuation_bytes + JAVA_ENTRY_CONTINUATION, thread = context->native->parked;
+    __u64 entry = w->stack - layout->continuation_bytes + JAVA_ENTRY_CONTINUATION;
     w->place = JAVA_NEXT;
-    if (!layout->thread_name || w->task_code || w->task_name[0] || (thread && w->stack))
+    if (!layout->thread_name || w->task_code || w->task_name[0] || !read_user(w->bytes, 24, entry) ||
+        (__u32)w->bytes[JAVA_ENTRY_IS_VIRTUAL] != 1 || !w->bytes[0] || w->bytes[0] & 7)
         return 0;
-    if (!thread) {
-        if (!read_user(w->bytes, 24, entry) || (__u32)w->bytes[JAVA_ENTRY_IS_VIRTUAL] != 1 || !w->bytes[0] ||
-            w->bytes[0] & 7)
-            return 0;
-        if (process->classes[WP_JAVA_VIRTUAL_THREAD]) /* else it is none, most likely */
-            context->native->word_count = WALK_WORDS + 1;
-        thread = java_object(context, w->bytes[0] + JAVA_CONTINUATION_RUNS);
-        thread = thread ? java_object(context, thread + JAVA_WRAPPER_THREAD) : 0;
-    }
+    if (process->classes[WP_JAVA_VIRTUAL_THREAD]) /* else it is none, most likely */
+        context->native->word_count = WALK_WORDS + 1;
+    __u64 thread = java_object(context, w->bytes[0] + JAVA_CONTINUATION_RUNS);
+    thread = thread ? java_object(context, thread + JAVA_WRAPPER_THREAD) : 0;
     if (!is_of_class(context, thread, WP_JAVA_VIRTUAL_THREAD))
         return 0;
     context->native->word_count = WALK_WORDS + 1;

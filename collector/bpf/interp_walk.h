@@ -32,12 +32,6 @@ struct interp_walk {
         __u32 low, high;               /* of places */
         __u32 place, scope;            /* what is looked for, and what stands for it */
     } java;
-    struct virtual_timer {
-        __u64 sp, until; /* of the thread that sleeps */
-        __u64 thread;    /* whose timer is the first; 0: it is not known */
-        __u32 at;        /* word of the stack */
-        __u32 is_met;    /* timers */
-    } timer;
     struct promise_search {
         __u64 at;                 /* V8's promise whose awaiter is looked for next; 0: none */
         __u64 task, print;        /* the outermost function that was met, if it is not one of Node's own; 0: none */

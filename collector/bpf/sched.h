@@ -13,7 +13,6 @@
 #include "seize.h"
 #include "signal.h"
 #include "stack_cache.h"
-#include "virtual_timer.h"
 #include "wait.h"
 
 enum { /* as enum wp_event_kind of proto/event.h */
@@ -192,12 +191,6 @@ static __always_inline void send_asleep(const struct asleep *a, struct pt_regs *
         remember(a->frame, cache, r, a->task, regs);
 }
 
-/* Whether a call may be one in which a runtime waits for its program's timers. */
-static __always_inline bool may_be_timer(struct task_struct *task, __u32 number)
-{
-    return is_epoll(number) || may_have_timers(task, number);
-}
-
 /* Whether a timer of Node.js may end the sleep of the running thread, which falls asleep for at most timeout_ns: the
  * walk that follows is for it. Not static: verified once. */
 __noinline bool find_timer(__u64 timeout_ns)
@@ -241,13 +234,13 @@ static __always_inline void end_timer_walk(struct walk *w)
 {
     __u32 zero = 0;
     struct interp_walk *interp = bpf_map_lookup_elem(&interp_walks, &zero);
-    w->goroutine = w->parked = 0;
+    w->goroutine = 0;
     if (interp)
         interp->promises.timer = interp->sleeper.is_wanted = 0;
 }
 
-/* Whether the thread, whose switch is told, is one of Go, Node.js, asyncio or HotSpot whose sleep a timer may end, of
- * which it is not remembered where it stands: a walk finds that. Not static: verified once. */
+/* Whether the thread, whose switch is told, is one of Go, Node.js or asyncio whose sleep a timer may end, of which it
+ * is not remembered where it stands: a walk finds that. Not static: verified once. */
 __noinline bool wants_timer_stack(__u64 frame)
 {
     __u32 zero = 0;
@@ -265,11 +258,6 @@ __noinline bool wants_timer_stack(__u64 frame)
         w->goroutine = node_timer(r);
     if (!w->goroutine && r)
         w->goroutine = asyncio_timer(r, thread->timeout_ns);
-    if (!w->goroutine && timer_virtual(thread->timeout_ns)) {
-        if (is_walk_wanted())
-            return true;
-        end_timer_walk(w);
-    }
     if (!w->goroutine)
         return false;
     thread->timer_stack = recall(frame, w->goroutine);
@@ -277,14 +265,6 @@ __noinline bool wants_timer_stack(__u64 frame)
         return true;
     end_timer_walk(w);
     return false;
-}
-
-/* Of a virtual thread, whose frames are in the record. */
-static __always_inline bool is_wait_whole(struct stack_record *r, __u64 thread)
-{
-    __u64 at = (__u64)r->head.kernel_ips + r->head.user_ips;
-    barrier_var(at);
-    return at <= MAX_IPS && is_only_timed((struct interp_words *)&r->ips[at]) && is_parked_yet(thread);
 }
 
 /* The walk is done: its stack is in the scratch of switches. Not static, as that. */
@@ -297,11 +277,10 @@ __noinline int keep_timer_stack(void)
     if (!thread || !w || !r)
         return 0;
     r->kernel_ips = r->head.kernel_ips;
-    if (w->end == WP_UNWIND_COMPLETE && (!w->parked || is_wait_whole(r, w->parked)) && send_stack(r)) {
+    if (w->end == WP_UNWIND_COMPLETE && send_stack(r)) {
         thread->timer_stack = r->head.stack_key;
         r->head.kernel_ips = r->kernel_ips;
-        if (!w->parked)
-            remember_elsewhere(thread->frame, w->goroutine);
+        remember_elsewhere(thread->frame, w->goroutine);
     }
     end_timer_walk(w);
     return 0;
@@ -377,7 +356,7 @@ int WORK_PROG(wp_switch, bool preempt, struct task_struct *prev, struct task_str
             r->head.flags |= 16; /* WP_SWITCH_HELD */
     }
     if (thread)
-        thread->timeout_ns = wp_interps && r->head.flags & 4 && may_be_timer(prev, call.number - 1) ? r->head.a : 0;
+        thread->timeout_ns = wp_interps && r->head.flags & 4 && is_epoll(call.number - 1) ? r->head.a : 0;
     struct asleep asleep = {
         .ctx = ctx, .record = r, .task = prev, .thread = thread, .frame = number_of(&context->places[0], ctx)};
     send_asleep(&asleep, regs);
@@ -393,7 +372,7 @@ int WORK_PROG(wp_switch, bool preempt, struct task_struct *prev, struct task_str
 static __always_inline __u64 timer_stack_of(struct task_struct *woken)
 {
     struct pt_regs *regs = user_regs(woken);
-    if (!wp_interps || !regs || !may_be_timer(woken, (__u32)REGS_CALL(regs)))
+    if (!wp_interps || !regs || !is_epoll((__u32)REGS_CALL(regs)))
         return 0;
     struct thread *thread = bpf_task_storage_get(&threads, woken, 0, 0);
     return thread ? thread->timer_stack : 0;
@@ -415,8 +394,8 @@ int WORK_PROG(wp_waking, struct task_struct *woken)
     fill_acknowledged(&r, woken);
     fill_signal(&r, woken);
     r.stack_key = is_chosen(woken->tgid) ? ready_of(woken, &r, context) : 0;
-    if (r.c == CAUSE_TIMER) /* before it has left the CPU it has the stack of the sleep before */
-        r.a = woken->pid == waker->pid ? 0 : timer_stack_of(woken);
+    if (r.c == CAUSE_TIMER)
+        r.a = timer_stack_of(woken);
     send_quick(&r);
     return 0;
 }

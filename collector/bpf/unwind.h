@@ -470,11 +470,6 @@ __noinline __u32 unwind_user(struct user_ips *ips, __u32 which)
     w->bytecode = regs->r13;
 #endif
     w->is_exact = 1;
-    w->chunk_end = 0;
-    if (w->parked && !begin_parked(w)) {
-        w->end = WP_UNWIND_UNREADABLE;
-        return 0;
-    }
     w->end = WP_UNWIND_TOO_DEEP;
     bpf_loop(WP_RECORD_USER_DEPTH, step, &context, 0);
     struct wp_unwind_counts *counts = bpf_map_lookup_elem(&unwind_counts, &zero);

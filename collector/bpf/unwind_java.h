@@ -219,6 +219,8 @@ __noinline int step_java(struct walk *w, __u64 address)
     if (!w || !process)
         return JAVA_NO_STEP;
     __u32 before = w->jit_count;
+    if (!before)
+        w->chunk_end = 0;
     long is_end = step_blob(w, &process->file);
     if (!is_end && w->chunk_end && (!w->ip || w->sp >= w->chunk_end) && !leave_chunk(w))
         is_end = stop_java(w, WP_UNWIND_UNREADABLE);

@@ -95,27 +95,12 @@ static __always_inline bool enter_continuation(struct walk *w, const struct wp_i
         (enter_chunk(w, tail) || enter_chunk(w, w->chunk));
 }
 
-/* A walk begins in the heap. False: there are no frames. Not static: the verifier walks it once. */
-__noinline int begin_parked(struct walk *w)
-{
-    if (!w || !w->parked)
-        return true;
-    w->is_exact = 0;
-    w->word_count = WALK_WORDS + 1;
-    return enter_chunk(w, w->chunk) || enter_chunk(w, w->chunk);
-}
-
 /* Behind the last frame of a chunk: the one before that, or the stack again, below the entry. False: it is not read. */
 static __always_inline bool leave_chunk(struct walk *w)
 {
     w->chunk_end = 0;
     if (w->chunk)
         return enter_chunk(w, w->chunk);
-    if (w->parked) {
-        w->ip = 0;
-        put_jit(w, JAVA_TASK, 0);
-        return true;
-    }
     w->sp = w->entry_end;
     put_jit(w, JAVA_TASK, w->entry_end - JAVA_ENTRY_ABOVE);
     return read_word(w, w->sp - 8, &w->ip) && read_word(w, w->sp - 16, &w->bp);

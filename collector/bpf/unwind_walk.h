@@ -57,7 +57,6 @@ struct walk {
     __u64 entry_end, continuation;         /* where the stack goes on behind them; whose they are */
     __u64 heap_base;                       /* of compressed pointers */
     __u32 heap_shift, chunk;               /* chunk: a pointer to the one with the callers; 0: that was the last */
-    __u64 parked;                          /* no frames of the thread are walked, but of this virtual thread's; 0: no */
     struct jit_frame jit[WP_INTERP_DEPTH]; /* what was met in code that HotSpot or V8 made, innermost first */
     __u64 blob[JAVA_BLOB_WORDS];           /* the head of what HotSpot's code at the address belongs to ... */
     __u64 code;                            /* ... and where that begins */

@@ -62,12 +62,11 @@ struct thread {
     __u32 connection; /* of local.h: the stream that it read last */
     __u32 unheard;    /* and one that it wrote to at written_ns, and has not slept since */
     __u64 written_ns;
-    __u64 written_sleeps; /* task_struct.nvcsw then */
-    __u64 timeout_ns;     /* of its sleep, if that may be until a timer of a language; 0: it is none */
-    __u64 frame;          /* where that switch's arguments were */
-    __u64 timer_stack;    /* key of the stack of its sleep if a timer ends it (go_timer.h); 0: as any other */
-    __u32 elsewhere_run;  /* of its last sleeps, so many at other places than the remembered one */
-    __u32 searches;       /* that found nothing, for virtual_timer.h */
+    __u64 written_sleeps;          /* task_struct.nvcsw then */
+    __u64 timeout_ns;              /* of its sleep in an epoll that may be one of Go; 0: it is none */
+    __u64 frame;                   /* where that switch's arguments were */
+    __u64 timer_stack;             /* key of the stack of its sleep if a timer ends it (go_timer.h); 0: as any other */
+    __u32 elsewhere_run, reserved; /* of its last sleeps, so many at other places than the remembered one */
     struct stack_cache stack_cache;
     struct interp_chains chains;
 };

@@ -27,15 +27,14 @@ enum { TABLE, FUNCTION, TYPE_TABLE, WANTED };
 struct release {
     uint32_t major, bit;
     uint8_t has_offsets, number_least, continuation_bytes, thread_name;
-    uint8_t thread_state, thread_continuation, timer_due, timer_index, timer_runs;
 };
 
 enum { RELEASE_17 = 1, RELEASE_21 = 2, RELEASE_25 = 4, OLD = RELEASE_17 | RELEASE_21, ALL = OLD | RELEASE_25 };
 
 static const struct release releases[] = {
-    {17, RELEASE_17, 0, 0, 0, 0, 0, 0, 0, 0, 0},
-    {21, RELEASE_21, 0, 1, 64, 60, 116, 128, 40, 56, 16},
-    {25, RELEASE_25, 1, 1, 64, 60, 140, 116, 48, 44, 28},
+    {17, RELEASE_17, 0, 0, 0, 0},
+    {21, RELEASE_21, 0, 1, 64, 60},
+    {25, RELEASE_25, 1, 1, 64, 60},
 };
 
 /* `at`: enum wp_java_member. */
@@ -232,12 +231,7 @@ static bool find_layout(const struct tables *t, const struct told *told, uint32_
     out->class_base = (uint32_t)(told->class_base - t->members);
     out->class_shift = (uint32_t)(told->class_shift - t->members);
     out->thread_name = told->class_base && told->class_shift ? release->thread_name : 0;
-    out->thread_state = release->thread_state;
-    out->thread_continuation = release->thread_continuation;
-    out->timer_due = release->timer_due;
-    out->timer_index = release->timer_index;
-    out->timer_runs = release->timer_runs;
-    out->has_local_timers = out->has_offsets = release->has_offsets;
+    out->has_offsets = release->has_offsets;
     out->number_least = release->number_least;
     out->continuation_bytes = told->heap_base && told->heap_shift ? release->continuation_bytes : 0;
     out->block_head = size_of(t, "HeapBlock", WP_JAVA_CONST_BYTES);

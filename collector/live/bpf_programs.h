@@ -23,7 +23,7 @@ int wp_programs_load(struct wp_programs **programs, const struct wp_source_bpf_o
 int wp_programs_attach(struct wp_programs *programs, uint32_t frequency_hz, struct wp_error *err);
 /* Makes every existing thread a record. */
 int wp_programs_snapshot(struct wp_programs *programs, struct wp_error *err);
-/* The same before programs are attached: who threads are, for events before the snapshot. */
+/* The same before programs are attached: who threads are, for what is told of them before the snapshot. */
 int wp_programs_introduce(struct wp_programs *programs, struct wp_error *err);
 /* Whether a thread has had to free pages of a cgroup since the last list of who has how many. */
 bool wp_programs_is_memory_short(struct wp_programs *programs);

@@ -17,7 +17,7 @@
 #include "reporter/load/facts_read.h"
 #include "reporter/page/page_overview.h"
 #include "reporter/recording/origins.h"
-#include "reporter/recording/killed_finding.h"
+#include "reporter/recording/supervisor_finding.h"
 #include "reporter/recording/process_tree.h"
 #include "reporter/site/single_file.h"
 #include "reporter/site/site_system.h"
@@ -149,7 +149,7 @@ static int print_release(struct wp_buffer *out, const struct wp_snapshot *snapsh
     if (!rc && (is_pages || options->format == WP_FORMAT_JSON))
         rc = wp_process_tree_read(&facts, &genealogy, snapshot, err);
     if (!rc)
-        wp_killed_finding_add(&facts);
+        wp_process_findings_add(&facts);
     if (!rc && is_pages)
         rc = wp_origins_read(&context, snapshot, &options->selection, err);
     if (!rc && wp_format_is_stacks(options->format))

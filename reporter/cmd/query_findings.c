@@ -10,7 +10,7 @@
 #include "reporter/findings/pattern.h"
 #include "reporter/load/facts_read.h"
 #include "reporter/read/release_order.h"
-#include "reporter/recording/killed_finding.h"
+#include "reporter/recording/supervisor_finding.h"
 #include "reporter/recording/process_tree.h"
 
 #include <errno.h>
@@ -81,7 +81,7 @@ static int read_facts(struct answer *answer, size_t row, struct wp_error *err)
     if (!rc && is_asked)
         rc = wp_process_tree_read(&facts, &genealogy, &snapshot, err);
     if (!rc)
-        wp_killed_finding_add(&facts);
+        wp_process_findings_add(&facts);
     if (is_asked)
         answer->gaps->values += facts.damage_count;
     if (!rc)

@@ -16,6 +16,7 @@ struct wp_cause_held {
     uint64_t mean_ns; /* ... so long at a time, in the mean */
     uint64_t ns;
     uint64_t starved_ns; /* all time without a CPU */
+    uint32_t thread;     /* of the window, +1: it ends most of what one waits for; 0: none does, or it is not known */
 };
 
 /* Out of memory shows in facts->pool.failed. */

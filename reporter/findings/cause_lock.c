@@ -193,6 +193,16 @@ bool wp_cause_is_idle(const struct wp_facts *facts, uint32_t sleep)
     return wp_cause_lock_call(facts, sleep) == WP_LOCK_CALL_OTHER;
 }
 
+bool wp_cause_is_barrier(const struct wp_facts *facts, uint32_t sleep)
+{
+    const struct wp_flame_node *nodes = facts->flame.nodes;
+    for (uint32_t at = wp_cause_is_futex(facts, sleep) ? nodes[sleep].parent : 0;
+         at && style_at(facts, at) != WP_STYLE_PROCESS; at = nodes[at].parent)
+        if (style_at(facts, at) == WP_STYLE_USER && wp_lock_call_is_barrier(name_at(facts, at)))
+            return true;
+    return false;
+}
+
 static bool is_condition_call(const char *function)
 {
     enum wp_lock_call call = WP_LOCK_CALL_UNKNOWN;

@@ -33,6 +33,8 @@ bool wp_cause_may_be_pool(const struct wp_facts *facts, uint32_t sleep);
 bool wp_cause_is_after_condition(const struct wp_facts *facts, uint32_t sleep);
 /* Whether it waits on a futex for nothing that somebody has or signals: a thread's end, a barrier, work. */
 bool wp_cause_is_idle(const struct wp_facts *facts, uint32_t sleep);
+/* Whether it waits at a barrier, for the last of the threads that meet there. */
+bool wp_cause_is_barrier(const struct wp_facts *facts, uint32_t sleep);
 /* Whether it waits on a condition. */
 bool wp_cause_is_condition(const struct wp_facts *facts, uint32_t sleep);
 /* Whether it sleeps on a futex, for whatever. */

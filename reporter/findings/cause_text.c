@@ -13,6 +13,7 @@
 #include "reporter/findings/lock_text.h"
 #include "reporter/findings/path_wait.h"
 #include "reporter/findings/pauses.h"
+#include "reporter/findings/shut_out.h"
 #include "storage/report/report_read.h"
 
 #include <stdlib.h>
@@ -344,7 +345,7 @@ static const char *sleep_sentence(const struct text *t, const struct wp_cause_fa
 {
     const char *what, *call = call_text(t, cause->sleep, &what), *ended = signal_text(t, cause->node);
     const char *location = place_text(t);
-    if (wp_pause_is_timer_thread(t->facts, cause->process, cause->sleep))
+    if (wp_pause_is_timer_thread(t->facts, cause->process))
         return wp_pool_printf(t->pool, "%s waits %s for timers of virtual threads%s; whose they are is not known.",
             wp_cause_who(t->of), amount_text(t, cause->ns), often_text(t));
     return wp_pool_printf(t->pool, "%s sleeps on purpose for %s%s%s%s%s%s.", wp_cause_who(t->of),
@@ -373,6 +374,30 @@ static const char *peer_text(const struct text *t, const struct wp_cause_fact *c
     return NULL;
 }
 
+/* "q04 waits 9.7 s (49 %) at the barrier `bar` in `work`, in 3 threads, 241 times, for the last of its threads, mostly
+ * thread 4711; meanwhile `relax` runs." */
+static const char *barrier_sentence(const struct text *t)
+{
+    const struct wp_cause_fact *cause = t->of->cause;
+    const struct wp_trace *trace = t->facts->by_threads;
+    const char *call, *often = often_text(t), *last = "";
+    size_t size = wp_cause_call(t->facts, cause->sleep, &call);
+    const char *name = call[size] ? call + size + 1 : "";
+    if (*name)
+        name = wp_pool_printf(t->pool, "the barrier `%.*s`", (int)strcspn(name, " "), name);
+    if (t->of->held.thread && trace) {
+        const struct wp_trace_thread *thread = &trace->threads[t->of->held.thread - 1];
+        const char *comm = wp_intern_text(trace->strings, thread->comm), *base = name_at(t, cause->base);
+        bool is_named = strncmp(base + 1, comm, strlen(comm)) != 0 || base[strlen(comm) + 1] != ']';
+        last = is_named ? wp_pool_printf(t->pool, ", mostly its thread %s", wp_pool_clip(t->pool, comm, NAME_BYTES))
+                        : wp_pool_printf(t->pool, ", mostly %s %u",
+                              thread->tid == thread->pid ? "its main thread" : "thread", thread->tid);
+    }
+    return wp_pool_printf(t->pool, "%s waits %s at %s%s%s%sfor the last of its threads%s%s.", wp_cause_who(t->of),
+        amount_text(t, cause->ns), *name ? name : "a barrier", wp_cause_location_text(t->of, cause->sleep), often,
+        *often ? ", " : " ", last, meanwhile_text(t, "meanwhile", "meanwhile", "that one is meanwhile in"));
+}
+
 /* "another of its threads; that one is meanwhile in `usleep` in `audit` (svc.c:5)", "gateway, which is busy with ..."
  */
 static const char *path_sentence(const struct text *t)
@@ -383,6 +408,8 @@ static const char *path_sentence(const struct text *t)
     const char *base = name_at(t, cause->process), *name = wp_stack_plain_process(t->pool, whose);
     const char *whom, *busy = "", *doing, *often = often_text(t);
     if (wp_path_wait_is_own(t->causes, t->facts, t->of->row)) {
+        if (wp_cause_is_barrier(t->facts, cause->sleep))
+            return barrier_sentence(t);
         whom = strcmp(whose, base) && !cause->has_ends ? wp_pool_printf(t->pool, "its thread %s", name)
                                                        : "another of its threads";
         doing = meanwhile_text(t, "meanwhile", "meanwhile", "that one is meanwhile in");
@@ -410,6 +437,9 @@ static const char *other_sentence(const struct text *t, const struct wp_cause_fa
         words = "for room to send, and who reads there is not known";
         what = "";
     }
+    const char *by;
+    if (wp_cause_is_shut_out(t->of, &by))
+        words = wp_pool_printf(t->pool, "for %s to take its connection", by);
     if (wp_cause_is_unreachable(t->facts, cause)) {
         words = "for a peer that the network reports as unreachable";
         what = wp_pool_printf(t->pool, "%.*s", (int)strcspn(what, " "), what);

@@ -480,13 +480,14 @@ static void add(struct wp_causes *causes, struct wp_facts *facts, struct wp_intm
     cause->collected_ns = made.collected_ns;
 }
 
-/* What a runtime stops its threads for most of the time. */
-static void settle_pauses(struct wp_causes *causes)
+/* What a runtime stops its threads for most of the time; and a thread that has nearly all of it stands for all. */
+static void settle(struct wp_causes *causes)
 {
     for (uint32_t i = 0; i < causes->count; i++) {
         struct wp_cause_fact *cause = &causes->rows[i];
         if (cause->kind == WP_CAUSE_KIND_PAUSE && cause->collected_ns >= cause->ns - cause->collected_ns)
             cause->kind = WP_CAUSE_KIND_GARBAGE;
+        cause->has_threads = cause->has_threads && cause->largest_ns < cause->ns / 10 * 9;
     }
 }
 
@@ -577,7 +578,7 @@ void wp_causes_build(struct wp_causes *causes, struct wp_facts *facts)
         for (uint32_t i = 0; i < flame->cell_count; i++)
             add(causes, facts, &index, on, &flame->cells[i]);
         choose_calls(causes, facts, on);
-        settle_pauses(causes);
+        settle(causes);
     }
     wp_intmap_fini(&index);
     free(on);

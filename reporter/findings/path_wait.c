@@ -4,7 +4,6 @@
 #include "reporter/findings/cause_lock.h"
 #include "reporter/findings/path_label.h"
 #include "reporter/findings/waker_trace.h"
-#include "storage/report/report_read.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -83,7 +82,8 @@ bool wp_path_wait_is_asked(const struct wp_causes *causes, const struct wp_facts
         return true;
     if (!wp_cause_is_asking(facts, cause->sleep))
         return wp_path_wait_is_own(causes, facts, row) &&
-            wp_cause_lock_call(facts, cause->sleep) == WP_LOCK_CALL_INTERPRETER;
+            (wp_cause_lock_call(facts, cause->sleep) == WP_LOCK_CALL_INTERPRETER ||
+                wp_cause_is_barrier(facts, cause->sleep));
     /* Where several are waited for at once, as in epoll_wait, it may be who has nothing to do. */
     return size >= 4 && (!strncmp(call, "recv", 4) || !strncmp(call, "read", 4));
 }
@@ -135,8 +135,10 @@ static struct wp_cause_held held_by_thread(const struct wp_causes *causes, struc
     uint32_t node = doing.ns && doing.ns >= waited_ns / 100 * LEAST_PERCENT ? node_at(causes, facts, &doing.place) : 0;
     if (doing.ns > waited_ns)
         doing.ns = waited_ns;
-    return (struct wp_cause_held){
-        .node = node, .ns = node ? (uint64_t)((double)cause->ns * (double)doing.ns / (double)waited_ns) : 0};
+    bool is_one = doing.thread_ns > waited_ns / 2;
+    return (struct wp_cause_held){.thread = is_one ? doing.thread : 0,
+        .node = node,
+        .ns = node ? (uint64_t)((double)cause->ns * (double)doing.ns / (double)waited_ns) : 0};
 }
 
 /* A sum over nodes to the nodes that they stand on, up to each one's process. */
@@ -160,26 +162,20 @@ static struct wp_cause_held within(
     return held;
 }
 
-/* Neither does it wait for another path then, nor for a CPU; who holds an interpreter's lock runs. */
-static bool is_doing(uint32_t category, bool must_run)
-{
-    if (must_run)
-        return category == WP_UNDERSTOOD_FUNCTIONS;
-    return category != WP_OTHER_PATH && category != WP_SCHEDULER && category != WP_INVOLUNTARY;
-}
-
-/* What that process or thread does on paths of its own, each of which is in the flame once. */
-static struct wp_cause_held held_by_process(
-    const struct wp_causes *causes, struct wp_facts *facts, const char *whose, bool must_run)
+/* What the other process does on paths of its own, each of which is in the flame once. */
+static struct wp_cause_held held_by_process(const struct wp_causes *causes, struct wp_facts *facts, uint32_t row)
 {
     const struct wp_flame *flame = &facts->flame;
+    const char *whose = wp_path_wait_whose(facts, causes->rows[row].node);
     struct wp_cause_held held = {0};
+    if (!strcmp(whose, name_at(facts, causes->rows[row].base))) /* one is as good as the other */
+        return held;
     uint64_t *sums = calloc(flame->count + 1u, sizeof(*sums)), all_ns = 0;
     facts->pool.failed |= !sums;
     for (uint32_t i = 0; sums && i < flame->cell_count; i++) {
         uint32_t node = wp_facts_below_scheduler(facts, flame->cells[i].node), sleep = sleep_below(facts, node);
         uint32_t base = base_of(facts, node), at = sleep ? sleep : causes->locations[node];
-        if (!base || strcmp(name_at(facts, base), whose) != 0 || !is_doing(flame->cells[i].category, must_run))
+        if (!base || strcmp(name_at(facts, base), whose) != 0 || flame->cells[i].category == WP_OTHER_PATH)
             continue;
         all_ns += flame->cells[i].ns;
         sums[at] += flame->cells[i].ns;
@@ -196,40 +192,9 @@ static struct wp_cause_held held_by_process(
     return held.ns && held.ns >= all_ns / 100 * LEAST_PERCENT ? held : (struct wp_cause_held){0};
 }
 
-/* Whose paths most of it waits for: "[reindexer]", of a thread with a name of its own; NULL: it is not one. */
-static const char *one_waited_for(const struct wp_causes *causes, struct wp_facts *facts, uint32_t row)
-{
-    const struct wp_flame *flame = &facts->flame;
-    uint32_t frames;
-    wp_report_frames(facts->report, &frames);
-    uint64_t *sums = calloc(frames + 1u, sizeof(*sums)), waited_ns = causes->rows[row].ns;
-    const char *name = NULL;
-    facts->pool.failed |= !sums;
-    for (uint32_t i = 0; sums && i < flame->cell_count && !name; i++) {
-        uint32_t node = flame->cells[i].node;
-        const char *whose = causes->cell_cause[i] == row + 1 ? wp_path_wait_whose(facts, node) : NULL;
-        sums[flame->nodes[node].frame] += whose ? flame->cells[i].ns : 0;
-        name = whose && sums[flame->nodes[node].frame] >= waited_ns / 2 ? whose : NULL;
-    }
-    free(sums);
-    return name;
-}
-
 struct wp_cause_held wp_path_wait_held(const struct wp_causes *causes, struct wp_facts *facts, uint32_t row)
 {
-    const struct wp_cause_fact *cause = &causes->rows[row];
-    const char *base = name_at(facts, cause->base), *lock = wp_cause_language_lock(facts, cause->sleep);
-    bool is_other = cause->kind == WP_CAUSE_KIND_PATH && !wp_path_wait_is_own(causes, facts, row);
-    bool is_interpreter = lock && wp_lock_is_of_interpreter(lock);
-    struct wp_cause_held held = is_other ? (struct wp_cause_held){0} : held_by_thread(causes, facts, row);
-    const char *whose = NULL;
-    if (is_other)
-        whose = wp_path_wait_whose(facts, cause->node);
-    else if (!held.node && cause->kind != WP_CAUSE_KIND_PATH)
-        whose = one_waited_for(causes, facts, row);
-    if (whose && (is_interpreter || strcmp(whose, base) != 0)) /* of several of a name one is as good as the other */
-        held = held_by_process(causes, facts, whose, is_interpreter);
-    if (held.ns > cause->ns)
-        held.ns = cause->ns;
-    return held;
+    if (causes->rows[row].kind != WP_CAUSE_KIND_PATH || wp_path_wait_is_own(causes, facts, row))
+        return held_by_thread(causes, facts, row);
+    return held_by_process(causes, facts, row);
 }

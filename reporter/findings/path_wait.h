@@ -13,7 +13,8 @@ const char *wp_path_wait_for(const struct wp_causes *causes, const struct wp_fac
 bool wp_path_wait_is_own(const struct wp_causes *causes, const struct wp_facts *facts, uint32_t row);
 /* Whether that is a process which does other work: none of interest, whose threads are paths whatever they do. */
 bool wp_path_wait_is_busy(const struct wp_causes *causes, const struct wp_facts *facts, uint32_t row);
-/* Whether it is what the program wants of somebody: a lock or an answer. Else its thread may well be idle. */
+/* Whether it is what the program wants of somebody: a lock, an answer, or the last one at a barrier. Else its thread
+ * may well be idle. */
 bool wp_path_wait_is_asked(const struct wp_causes *causes, const struct wp_facts *facts, uint32_t row);
 /* What goes on meanwhile on the paths that the cause of that row waits for; a lock's too, where its stacks do not say
  * it. Node 0: not known. Out of memory shows in facts->pool.failed. */

@@ -8,6 +8,9 @@
 #include "reporter/findings/cause_lock.h"
 #include "reporter/findings/new_connections.h"
 #include "reporter/findings/own_requests.h"
+#include "reporter/findings/shut_out.h"
+
+#include <string.h>
 
 #define LEAST_REQUESTS 20u
 #define SURE_REQUESTS 100u
@@ -20,12 +23,23 @@
 #define RETRANSMIT_NS (200u * (uint64_t)WP_NS_PER_MS) /* TCP_RTO_MIN: what is lost is sent again then (same file) */
 #define DELAY_MOST_NS (48u * (uint64_t)WP_NS_PER_MS)  /* ... and its timer has ticks */
 
+/* Who writes waits for room, which the reader makes: neither Nagle's algorithm nor a delayed acknowledgement stops it.
+ */
+static bool is_writing(const struct wp_cause_case *of)
+{
+    static const char *const calls[] = {"write", "writev", "sendto", "sendmsg", "sendmmsg", "sendfile", "splice"};
+    for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++)
+        if (of->call_size == strlen(calls[i]) && !strncmp(of->call, calls[i], of->call_size))
+            return true;
+    return false;
+}
+
 static bool is_delayed_ack(const struct wp_cause_case *of, struct wp_pattern *pattern)
 {
     struct wp_pool *pool = &of->facts->pool;
     uint64_t count = of->cause->count, mean = count ? of->cause->ns / count : 0;
     if (of->cause->kind != WP_CAUSE_KIND_FLIGHT || count < LEAST_DELAYS || mean < DELAY_LEAST_NS ||
-        mean > DELAY_MOST_NS)
+        mean > DELAY_MOST_NS || is_writing(of))
         return false;
     pattern->sure = WP_SURETY_LIKELY;
     pattern->evidence = wp_pool_printf(pool,
@@ -70,6 +84,19 @@ static bool is_loss(const struct wp_cause_case *of, struct wp_pattern *pattern)
         wp_human_many(pool, lossy.resent, "segment"), lossy.resent == 1 ? "was" : "were",
         wp_pool_clip(pool, lossy.edge->from, 60), wp_pool_clip(pool, lossy.edge->to, 60),
         wp_human_duration(pool, lossy.longest_ns));
+    return true;
+}
+
+static bool is_shut_out(const struct wp_cause_case *of, struct wp_pattern *pattern)
+{
+    const char *by;
+    if (!wp_cause_is_shut_out(of, &by))
+        return false;
+    pattern->sure = WP_SURETY_LIKELY;
+    pattern->evidence = wp_pool_printf(&of->facts->pool,
+        "a connection takes %s on average, as its request is dropped and sent again after a second: %s accepts more "
+        "slowly than others connect, and its backlog is full",
+        wp_human_duration(&of->facts->pool, of->cause->ns / of->cause->count), by);
     return true;
 }
 
@@ -186,6 +213,7 @@ static bool is_many_requests(const struct wp_cause_case *of, struct wp_pattern *
 
 const struct wp_pattern_rule wp_pattern_peers[] = {
     {"lost_packets", "Lost packets", is_loss},
+    {"listen_queue", "Full listen queue", is_shut_out},
     {"delayed_ack", "Nagle's algorithm with delayed acknowledgements", is_delayed_ack},
     {"serial_fan_out", "Serial fan-out", is_fan_out},
     {WP_NEW_CONNECTIONS, WP_NEW_CONNECTIONS_TITLE, is_connecting},

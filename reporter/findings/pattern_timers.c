@@ -46,7 +46,7 @@ static bool is_polling(const struct wp_cause_case *of, struct wp_pattern *patter
     bool is_own = !of->cause->asked && wp_cause_is_own(of->facts, of->cause);
     if ((of->cause->kind != WP_CAUSE_KIND_SLEEP && of->cause->kind != WP_CAUSE_KIND_TIMEOUT) || !is_own ||
         of->count < LEAST_POLLS || of->mean_ns > LONGEST_POLL_NS ||
-        wp_pause_is_timer_thread(of->facts, of->cause->process, of->cause->sleep) || is_awaited(of))
+        wp_pause_is_timer_thread(of->facts, of->cause->process) || is_awaited(of))
         return false;
     pattern->sure = of->cause->kind == WP_CAUSE_KIND_TIMEOUT ? WP_SURETY_LIKELY : WP_SURETY_POSSIBLE;
     pattern->evidence = each(of, of->cause->kind == WP_CAUSE_KIND_TIMEOUT ? "timeouts" : "sleeps");

@@ -43,15 +43,9 @@ bool wp_pause_is_thread(const struct wp_facts *facts, uint32_t node)
 }
 
 /* java.lang.VirtualThread of JDK 21 to 25, createDelayedTaskScheduler; a thread's name has 15 characters. */
-bool wp_pause_is_timer_thread(const struct wp_facts *facts, uint32_t node, uint32_t sleep)
+bool wp_pause_is_timer_thread(const struct wp_facts *facts, uint32_t node)
 {
-    const struct wp_flame_node *nodes = facts->flame.nodes;
-    if (strcmp(wp_facts_frame_name(facts, nodes[node].frame), "[VirtualThread-u]") != 0)
-        return false;
-    for (uint32_t at = sleep; at && at != node; at = nodes[at].parent)
-        if (!strcmp(wp_facts_frame_name(facts, nodes[at].frame), "java.lang.VirtualThread.run"))
-            return false;
-    return true;
+    return !strcmp(wp_facts_frame_name(facts, facts->flame.nodes[node].frame), "[VirtualThread-u]");
 }
 
 size_t wp_pause_operation_size(const char *function)

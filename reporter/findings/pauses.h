@@ -12,9 +12,8 @@ const char *wp_pause_words(const struct wp_facts *facts, uint32_t node);
 bool wp_pause_is_after_call(const struct wp_facts *facts, uint32_t sleep);
 /* The process node of the thread that stops all others of its process; a process may be named anything. */
 bool wp_pause_is_thread(const struct wp_facts *facts, uint32_t node);
-/* Whether that is the process node of the thread that keeps the timers of Java's virtual threads, and its sleep at the
- * other node has no frames of the one that waits. */
-bool wp_pause_is_timer_thread(const struct wp_facts *facts, uint32_t node, uint32_t sleep);
+/* The process node of the thread that keeps the timers of Java's virtual threads, whichever of them waits. */
+bool wp_pause_is_timer_thread(const struct wp_facts *facts, uint32_t node);
 /* The size of "VM_ThreadDump" in "VM_ThreadDump::doit"; 0: the function is no operation's of HotSpot
  * (vmOperations.hpp). For any thread. */
 size_t wp_pause_operation_size(const char *function);

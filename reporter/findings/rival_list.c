@@ -69,6 +69,8 @@ const char *wp_rival_list(struct wp_facts *facts, const struct wp_rival_rest *re
         const char *thread = strcmp(name, "own threads") ? NULL : wp_own_rival(facts, rest->category);
         if (thread)
             name = wp_pool_printf(pool, "own thread %s", wp_pool_clip(pool, thread, 40));
+        if (!strcmp(name, "recording"))
+            name = "this recording (of the profiler)";
         if (!strncmp(name, "wakepath-", 9))
             name = wp_pool_printf(pool, "%s (of the profiler)", name);
         text = wp_pool_printf(pool, "%s%s %s %s", text, i ? "," : ":", name, wp_human_duration(pool, sums[frame]));

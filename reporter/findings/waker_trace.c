@@ -49,6 +49,7 @@ struct window {
     struct waking *wakings; /* by thread, and then by time */
     uint32_t waking_count;
     struct sum *sums;
+    uint64_t *ended_ns;      /* by thread: of waits that it ended */
     struct wp_intmap sum_of; /* (location, sleep) -> sum */
     uint32_t steps;
     bool failed;
@@ -170,6 +171,7 @@ static void fini(struct window *w)
     free(w->first);
     free(w->wakings);
     free(w->sums);
+    free(w->ended_ns);
     wp_intmap_fini(&w->sum_of);
 }
 
@@ -185,7 +187,8 @@ static bool init(struct window *w, struct wp_facts *facts, const struct wp_trace
     w->first = calloc(trace->thread_count + 2u, sizeof(*w->first));
     w->wakings = calloc(trace->link_count, sizeof(*w->wakings));
     w->sums = calloc(2 * (size_t)trace->node_count + 2, sizeof(*w->sums)); /* waiting there or not */
-    if (!w->at || !w->spans || !w->first || !w->wakings || !w->sums) {
+    w->ended_ns = calloc(trace->thread_count + 1u, sizeof(*w->ended_ns));
+    if (!w->at || !w->spans || !w->first || !w->wakings || !w->sums || !w->ended_ns) {
         facts->pool.failed = true;
         fini(w);
         return false;
@@ -274,6 +277,7 @@ static uint64_t add_waits(struct window *w)
             if (waker == UINT32_MAX)
                 continue;
             ns += span->end_ns - span->start_ns;
+            w->ended_ns[waker] += span->end_ns - span->start_ns;
             add_doing(w, waker, span->start_ns, span->end_ns, DEPTH);
         }
     return ns;
@@ -283,16 +287,21 @@ struct wp_waker_doing wp_waker_trace_doing(
     struct wp_facts *facts, const struct wp_trace_place *waits, uint64_t *waited_ns)
 {
     struct window w;
-    struct wp_waker_doing doing = {{"", "", false}, 0};
+    struct wp_waker_doing doing = {.place = {"", "", false}};
     *waited_ns = 0;
     if (!init(&w, facts, waits))
         return doing;
     *waited_ns = add_waits(&w);
     for (uint32_t i = 0; i < w.sum_of.count; i++)
         if (w.sums[i].location && w.sums[i].ns > doing.ns)
-            doing = (struct wp_waker_doing){
-                {text_of(w.trace, w.sums[i].sleep), text_of(w.trace, w.sums[i].location), w.sums[i].is_waiting},
-                w.sums[i].ns};
+            doing = (struct wp_waker_doing){.place = {text_of(w.trace, w.sums[i].sleep),
+                                                text_of(w.trace, w.sums[i].location), w.sums[i].is_waiting},
+                .ns = w.sums[i].ns};
+    for (uint32_t i = 0; i < w.trace->thread_count; i++)
+        if (w.ended_ns[i] > doing.thread_ns) {
+            doing.thread = i + 1;
+            doing.thread_ns = w.ended_ns[i];
+        }
     facts->pool.failed |= w.failed;
     fini(&w);
     return doing;

@@ -18,10 +18,12 @@ struct wp_trace_place {
 struct wp_waker_doing {
     struct wp_trace_place place;
     uint64_t ns;
+    uint32_t thread;    /* of the window, +1: who ended most of that time; 0 none */
+    uint64_t thread_ns; /* ... and how much */
 };
 
-/* What those did most who ended the waits at that place; ns 0: not known. *waited_ns: how long they were in all. Texts
- * live as long as the window. Out of memory shows in facts->pool.failed. */
+/* What those did most who ended the waits at that place, and who did; ns 0: not known. *waited_ns: how long they were
+ * in all. Texts live as long as the window. Out of memory shows in facts->pool.failed. */
 struct wp_waker_doing wp_waker_trace_doing(
     struct wp_facts *facts, const struct wp_trace_place *waits, uint64_t *waited_ns);
 /* Whether a thread that ended a sleep of that name sleeps so itself; *wakings: sleeps whose ends are known. */

@@ -18,7 +18,7 @@
 #include "reporter/page/page_index.h"
 #include "reporter/page/page_parts.h"
 #include "reporter/recording/origins.h"
-#include "reporter/recording/killed_finding.h"
+#include "reporter/recording/supervisor_finding.h"
 #include "reporter/recording/process_tree.h"
 #include "reporter/recording/release_facts.h"
 #include "reporter/recording/release_overlap.h"
@@ -294,7 +294,7 @@ static int read_aggregate(struct site *site, const struct wp_snapshot *snapshot,
         &(struct wp_facts_windows){.of_others = true, .fits_pages = true}, err);
     rc = rc ? rc : wp_process_tree_read(&facts, &site->genealogy, snapshot, err);
     if (!rc)
-        wp_killed_finding_add(&facts);
+        wp_process_findings_add(&facts);
     if (!rc && !site->options->aggregate) /* then there are pages of it */
         wp_beside_find_other(&site->context, snapshot);
     rc = rc ? rc : wp_origins_read(&site->context, snapshot, &site->options->selection, err);

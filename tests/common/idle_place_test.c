@@ -76,29 +76,6 @@ static void is_left_by_a_goroutine(void **state)
         "net/http.(*conn).readRequest", NULL})); /* for all of them */
 }
 
-static void is_until_the_timer_of_a_task(void **state)
-{
-    (void)state;
-    static const char *const ends[] = {"time.Sleep", "main.backOff", "main.main", NULL};
-    static const char *const begins[] = {"runtime.stopm", "runtime.netpoll"};
-    for (unsigned i = 0; i < 2; i++) {
-        struct wp_idle_place place = {0};
-        bool is_known = wp_idle_place_add(&place, begins[i], false) ||
-            wp_idle_place_add(&place, "runtime.findRunnable", false) ||
-            wp_idle_place_add(&place, "runtime.gopark", false);
-        for (const char *const *end = ends; *end; end++)
-            is_known = wp_idle_place_add(&place, *end, false);
-        assert_int_equal(is_known, i == 0); /* the other one sleeps for it */
-        assert_int_equal(place.is_awaited, i == 1);
-    }
-    struct wp_idle_place place = {0};
-    wp_idle_place_add(&place, "epoll_wait", false);
-    wp_idle_place_add(&place, "py::back_off", true);
-    assert_false(place.is_awaited);
-    wp_idle_place_add(&place, "py::task mailer-N", true);
-    assert_true(place.is_awaited);
-}
-
 static void is_handed_on_by_go(void **state)
 {
     (void)state;
@@ -148,7 +125,7 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(waits_for_work), cmocka_unit_test(is_the_caller),
         cmocka_unit_test(is_the_innermost_of_its_language), cmocka_unit_test(is_asked_by_the_clock),
         cmocka_unit_test(is_left_by_a_goroutine), cmocka_unit_test(is_handed_on_by_go),
-        cmocka_unit_test(is_parked_by_tokio), cmocka_unit_test(is_until_the_timer_of_a_task),
-        cmocka_unit_test(is_a_runtimes_own), cmocka_unit_test(names_of_threads)};
+        cmocka_unit_test(is_parked_by_tokio), cmocka_unit_test(is_parked_by_tokio), cmocka_unit_test(is_a_runtimes_own),
+        cmocka_unit_test(names_of_threads)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -111,6 +111,23 @@ static void condition_may_be_a_lock(void **state)
         WP_LOCK_CALL_OTHER);
 }
 
+/* Threads that meet; those of a pool between two teams wait for work. */
+static void barrier_is_known(void **state)
+{
+    static const char *const barriers[] = {"pthread_barrier_wait", "___pthread_barrier_wait",
+        "gomp_team_barrier_wait_end", "py::Barrier._wait", "java.util.concurrent.CyclicBarrier.dowait",
+        "std::sync::Barrier::wait"};
+    static const char *const others[] = {
+        "gomp_simple_barrier_wait", "WaitBarrier::wait", "LinuxWaitBarrier::wait", "memory_barrier", "pthread_join"};
+    (void)state;
+    for (size_t i = 0; i < sizeof(barriers) / sizeof(*barriers); i++)
+        if (!wp_lock_call_is_barrier(barriers[i]))
+            fail_msg("%s is none", barriers[i]);
+    for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+        if (wp_lock_call_is_barrier(others[i]))
+            fail_msg("%s is one", others[i]);
+}
+
 /* A stripped libruby: the function around its condition, past those without a name. */
 static void lock_of_ruby_is_known_without_symbols(void **state)
 {
@@ -176,6 +193,7 @@ int main(void)
         cmocka_unit_test(semaphore_may_be_a_lock),
         cmocka_unit_test(lock_of_python_may_be_none),
         cmocka_unit_test(condition_may_be_a_lock),
+        cmocka_unit_test(barrier_is_known),
         cmocka_unit_test(lock_of_ruby_is_known_without_symbols),
         cmocka_unit_test(waits_of_ruby_are_one_function),
         cmocka_unit_test(languages_have_names_for_their_locks),

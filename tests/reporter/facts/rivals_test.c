@@ -286,7 +286,7 @@ static void the_profiler_is_no_culprit(void **state)
     static const struct {
         const char *rival, *words;
     } rivals[] = {{"[wakepath-collec]", "waiting for a CPU: wakepath-collector (of the profiler) 800 ms."},
-        {"recording", "waiting for a CPU: recording 800 ms."}};
+        {"recording", "waiting for a CPU: this recording (of the profiler) 800 ms."}};
     (void)state;
     for (size_t i = 0; i < 2; i++) {
         struct wp_report *report = wp_report_create();

@@ -77,46 +77,6 @@ static void a_thread_that_keeps_timers_does_not_poll(void **state)
     wp_facts_fini(&facts);
 }
 
-/* By the thread that is waited for, if it has a name of its own; who holds an interpreter's lock runs. */
-static void a_lock_that_a_thread_on_its_own_path_holds(void **state)
-{
-    static const struct {
-        const char *waits, *runs, *sleeps, *says;
-    } cases[] = {{"[ruby];reset@client.rb;gvl_acquire@libruby-3.1.so;rb_native_cond_wait@libruby-3.1.so;"
-                  "pthread_cond_wait@libc.so.6;sleep:futex;path:[hog]",
-                     "[hog];score@hog.ru", "[hog];sched:preempted;sched:behind [cc1]",
-                     "for the GVL in `reset`; it is held while `score` runs."},
-        {"[python3];<module>@app.py;pthread_cond_timedwait@libc.so.6;sleep:futex GIL (python3.11);path:[python3]",
-            "[python3];tokenize@app.py", "[python3];serve@app.py;sleep:poll",
-            "for the GIL in `<module>`; it is held while `tokenize` runs."}};
-    (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct wp_report *report = wp_report_create();
-        struct wp_facts facts;
-        wp_report_add(report, sample_node(report, cases[i].waits), WP_OTHER_PATH, 90 * MS, 30);
-        wp_report_add(report, sample_node(report, cases[i].runs), WP_UNDERSTOOD_FUNCTIONS, 40 * MS, 40);
-        wp_report_add(report, sample_node(report, cases[i].sleeps), i ? WP_TIMEOUT : WP_INVOLUNTARY, 60 * MS, 60);
-        assert_int_equal(wp_facts_build(&facts, "v1", "main", report, NULL, NULL), 0);
-        assert_non_null(strstr(facts.findings[0].sentence, cases[i].says));
-        wp_facts_fini(&facts);
-    }
-}
-
-static void the_timers_of_a_virtual_thread_are_its_sleeps(void **state)
-{
-    struct wp_report *report = wp_report_create();
-    struct wp_facts facts;
-    (void)state;
-    wp_report_add(report,
-        sample_node(report,
-            "[java];main;close;sleep:futex;[VirtualThread-u];task fetch;java.lang.VirtualThread.run;backoff;"
-            "sleep:futex"),
-        WP_DELIBERATE_SLEEP, 90 * MS, 45);
-    assert_int_equal(wp_facts_build(&facts, "v1", "main", report, NULL, NULL), 0);
-    assert_non_null(strstr(facts.findings[0].sentence, "sleeps on purpose for 90.0 ms (100 %) in `backoff`"));
-    wp_facts_fini(&facts);
-}
-
 /* Sleeps of those lengths, one after the other, with `break_ms` between them. */
 static struct wp_trace *made_sleeps(const uint32_t *lengths_ms, uint32_t break_ms)
 {
@@ -233,6 +193,30 @@ static void a_thread_waits_for_another(void **state)
     wp_facts_fini(&facts);
 }
 
+/* A thread that has nearly all of a cause is named, whoever has the rest. */
+static void a_thread_of_nearly_all_is_named(void **state)
+{
+    static const struct {
+        uint64_t other_ms;
+        const char *sentence;
+    } cases[] = {
+        {2, "java's thread idle-timeout sleeps on purpose for 2.80 s"}, {802, "java sleeps on purpose for 3.60 s"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct wp_report *report = wp_report_create();
+        struct wp_facts facts;
+        wp_report_add(report, sample_node(report, "[java];main;sleep:futex"), WP_UNDERSTOOD_FUNCTIONS, 1, 1);
+        wp_report_add(report, sample_node(report, "[idle-timeout]@java;sleep:futex"), WP_DELIBERATE_SLEEP,
+            2798 * (uint64_t)MS, 1);
+        wp_report_add(report, sample_node(report, "[pool-1-thread-1]@java;sleep:futex"), WP_DELIBERATE_SLEEP,
+            cases[i].other_ms * MS, 1);
+        assert_int_equal(wp_facts_build(&facts, "v1", "main", report, NULL, NULL), 0);
+        if (strncmp(facts.findings[0].sentence, cases[i].sentence, strlen(cases[i].sentence)) != 0)
+            fail_msg("case %zu says: %s", i, facts.findings[0].sentence);
+        wp_facts_fini(&facts);
+    }
+}
+
 /* However many threads wait for work, what the others do is told. */
 static void idle_threads_take_no_room(void **state)
 {
@@ -269,6 +253,46 @@ static struct wp_trace *made_queue(const char *wait, const char *work)
         assert_int_equal(wp_trace_add_link(trace, &(struct wp_trace_link){WP_LINK_WAKING, i - 1, i, from, from}), 0);
     }
     return trace;
+}
+
+/* Two threads meet; one works for 90 ms of each 100, and the other one waits for it. */
+static struct wp_trace *made_meetings(void)
+{
+    struct wp_trace *trace = wp_trace_create();
+    uint32_t waits =
+        sample_trace_node(trace, "[app];step;pthread_barrier_wait@libc.so.6;sleep:futex bar (app);path:[app]");
+    uint32_t works = sample_trace_node(trace, "[app];step;relax");
+    for (uint32_t i = 0; i < 2; i++) {
+        struct wp_trace_thread thread = {.tid = 40 + i, .pid = 39, .is_base = 1, .comm = wp_trace_string(trace, "app")};
+        assert_int_equal(wp_trace_add_thread(trace, &thread), 0);
+        assert_int_equal(wp_trace_add_path(trace, &(struct wp_trace_path){.thread = i, .is_base = 1}), 0);
+    }
+    for (uint64_t i = 0; i < 10; i++) {
+        uint64_t from = i * 100 * MS, met = from + 90 * MS;
+        struct wp_trace_piece wait = {0, waits, from, 90 * MS, WP_OTHER_PATH};
+        struct wp_trace_piece work = {1, works, from, 90 * MS, WP_UNDERSTOOD_FUNCTIONS};
+        assert_int_equal(wp_trace_add_piece(trace, &wait), 0);
+        assert_int_equal(wp_trace_add_piece(trace, &work), 0);
+        assert_int_equal(wp_trace_add_link(trace, &(struct wp_trace_link){WP_LINK_WAKING, 1, 0, met, met}), 0);
+    }
+    return trace;
+}
+
+/* Who waits at a barrier has work, and the last one to come is why it does not get on: both stand first. */
+static void a_barrier_waits_for_the_last(void **state)
+{
+    struct wp_report *report = wp_report_create();
+    struct wp_facts facts;
+    (void)state;
+    wp_report_add(report,
+        sample_node(report, "[app];step;pthread_barrier_wait@libc.so.6;sleep:futex bar (app);path:[app]"),
+        WP_OTHER_PATH, 2700 * (uint64_t)MS, 30);
+    wp_report_add(report, sample_node(report, "[app];step;relax"), WP_UNDERSTOOD_FUNCTIONS, 900 * (uint64_t)MS, 10);
+    assert_int_equal(wp_facts_build(&facts, "v1", "main", report, made_meetings(), NULL), 0);
+    assert_string_equal(facts.findings[0].sentence,
+        "app waits 2.70 s (75 %) at the barrier `bar` in `step` for the last of its threads, mostly thread "
+        "41; meanwhile `relax` runs.");
+    wp_facts_fini(&facts);
 }
 
 /* The stacks of a lock need not have who holds it: the window has. Three wait one behind the other, perhaps in the same
@@ -541,11 +565,10 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(threads_are_counted_in_the_window),
         cmocka_unit_test(pieces_of_one_sleep), cmocka_unit_test(more_threads_than_sleeps),
         cmocka_unit_test(who_of_the_own_threads_ran), cmocka_unit_test(sleeps_are_measured_in_the_window),
-        cmocka_unit_test(a_thread_waits_for_another), cmocka_unit_test(a_lock_is_held_by_who_wakes),
+        cmocka_unit_test(a_thread_waits_for_another), cmocka_unit_test(a_thread_of_nearly_all_is_named),
+        cmocka_unit_test(a_barrier_waits_for_the_last), cmocka_unit_test(a_lock_is_held_by_who_wakes),
         cmocka_unit_test(idle_threads_take_no_room), cmocka_unit_test(two_threads_are_no_crowd),
         cmocka_unit_test(threads_may_be_stuck), cmocka_unit_test(a_pool_has_threads),
-        cmocka_unit_test(a_lock_that_a_thread_on_its_own_path_holds),
-        cmocka_unit_test(a_thread_that_keeps_timers_does_not_poll),
-        cmocka_unit_test(the_timers_of_a_virtual_thread_are_its_sleeps), cmocka_unit_test(a_herd_is_set_going)};
+        cmocka_unit_test(a_thread_that_keeps_timers_does_not_poll), cmocka_unit_test(a_herd_is_set_going)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,6 +13,7 @@
 #include "reporter/recording/killed_finding.h"
 #include "reporter/recording/process_tree.h"
 #include "reporter/recording/process_units.h"
+#include "reporter/recording/supervisor_finding.h"
 #include "storage/env/txn.h"
 #include "storage/kind/genealogy_store.h"
 #include "storage/kind/report_add.h"
@@ -146,6 +147,48 @@ static void processes_stand_below_their_parents(void **state)
     }
     wp_pool_fini(&pool);
     wp_facts_fini(&facts);
+}
+
+/* A command that waits in its loop while those that it started live on says first that they are not in its total. */
+static void who_watches_over_others_says_so(void **state)
+{
+    static const struct wp_genealogy_row servers[] = {
+        ROW("h", "make", "/usr/bin/make", 20, 1, START + 1 * S, START - 90 * S, START + 2 * S, 0, 0),
+        ROW("h", "worker", "/usr/bin/worker", 31, 20, START + 6 * S, START + 1 * S, 0, 0, 0),
+        ROW("h", "worker", "/usr/bin/worker", 32, 20, START + 6 * S, START + 1 * S, 0, START + 19 * S, 9),
+        ROW("h", "short", "/usr/bin/short", 33, 20, START + 6 * S, START + 1 * S, 0, START + 7 * S, 9),
+    };
+    static const struct {
+        const char *sleep;
+        enum wp_category category;
+        bool is_command, is_told;
+    } cases[] = {{"[make];main@make;sleep:pselect6", WP_DELIBERATE_SLEEP, true, true},
+        {"[make];main@make;sleep:wait4", WP_UNACCOUNTED, true, true},
+        {"[make];main@make;sleep:pselect6", WP_DELIBERATE_SLEEP, false, false},
+        {"[make];main@make;sleep:clock_nanosleep", WP_DELIBERATE_SLEEP, true, false},
+        {"[make];main@make;sleep:pselect6;[sh];main@sh", WP_UNDERSTOOD_FUNCTIONS, true, false}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct wp_facts facts, own;
+        struct wp_report *report = report_of();
+        read_tree(&facts, servers, sizeof(servers) / sizeof(*servers));
+        wp_report_add(report, sample_node(report, cases[i].sleep), cases[i].category, 20 * S, 20);
+        assert_int_equal(wp_facts_build(&own, "v1", "main", report, NULL, NULL), 0);
+        own.is_command = cases[i].is_command;
+        own.tree = facts.tree;
+        wp_process_findings_add(&own);
+        bool is_told = !strcmp(own.findings[0].kind, "supervisor");
+        if (is_told != cases[i].is_told)
+            fail_msg("case %zu says: %s", i, own.findings[0].sentence);
+        if (is_told &&
+            !strstr(own.findings[0].sentence,
+                "make, whose progress this is, only watches over 2 processes of its own (worker) for 20.0 s "
+                "(67 %): what these do is not in this total. `wakepath record -a workers=comm=worker`"))
+            fail_msg("%s", own.findings[0].sentence);
+        own.tree = NULL;
+        wp_facts_fini(&own);
+        wp_facts_fini(&facts);
+    }
 }
 
 /* Its creator was forgotten as the end was written: that is the same program, and no other parent. */
@@ -371,9 +414,10 @@ static void what_is_missing_is_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(processes_stand_below_their_parents),
-        cmocka_unit_test(circles_end), cmocka_unit_test(an_end_is_of_the_program_that_is_known),
-        cmocka_unit_test(a_number_used_again_is_no_parent), cmocka_unit_test(groups_are_told),
-        cmocka_unit_test(who_was_killed_is_a_finding), cmocka_unit_test(many_are_bounded),
-        cmocka_unit_test(the_page_shows_them), cmocka_unit_test(what_is_missing_is_told)};
+        cmocka_unit_test(circles_end), cmocka_unit_test(who_watches_over_others_says_so),
+        cmocka_unit_test(an_end_is_of_the_program_that_is_known), cmocka_unit_test(a_number_used_again_is_no_parent),
+        cmocka_unit_test(groups_are_told), cmocka_unit_test(who_was_killed_is_a_finding),
+        cmocka_unit_test(many_are_bounded), cmocka_unit_test(the_page_shows_them),
+        cmocka_unit_test(what_is_missing_is_told)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
