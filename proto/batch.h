@@ -39,11 +39,15 @@ struct wp_thread_entry {
 #define WP_THREAD_SELF 4u    /* Wakepath's own */
 #define WP_THREAD_IDLE 8u
 
+/* Which end of a TCP connection asked for it. */
+enum wp_opener { WP_OPENER_UNKNOWN, WP_OPENER_HERE, WP_OPENER_THERE };
+
 struct wp_socket_entry {
     uint8_t family;                   /* AF_INET, AF_INET6 */
     uint8_t protocol;                 /* IPPROTO_TCP, IPPROTO_UDP */
     uint16_t local_port, remote_port; /* host order */
     uint8_t local[16], remote[16];    /* IPv4 in the first four bytes */
+    uint8_t opener;                   /* enum wp_opener, as the kernel knows it */
     uint32_t netns;                   /* inode number of the network namespace */
 };
 

@@ -142,7 +142,7 @@ static int decode_threads(struct wp_batch *b, const Wakepath__Wire__Batch *m, st
 
 /* A socket as it is on the wire. */
 struct socket {
-    uint32_t family, protocol, local_port, remote_port, netns;
+    uint32_t family, protocol, local_port, remote_port, netns, opener;
     const uint8_t *local, *remote;
     size_t local_size, remote_size;
 };
@@ -157,6 +157,7 @@ static int take_socket(struct wp_socket_entry *e, const struct socket *s, struct
         .protocol = (uint8_t)s->protocol,
         .local_port = (uint16_t)s->local_port,
         .remote_port = (uint16_t)s->remote_port,
+        .opener = s->opener <= WP_OPENER_THERE ? (uint8_t)s->opener : WP_OPENER_UNKNOWN,
         .netns = s->netns};
     memcpy(e->local, s->local, size);
     memcpy(e->remote, s->remote, size);
@@ -166,13 +167,17 @@ static int take_socket(struct wp_socket_entry *e, const struct socket *s, struct
 /* False: it is no message Socket. */
 static bool read_socket(struct wp_wire_span message, struct socket *s)
 {
-    uint32_t *const numbers[] = {
-        [1] = &s->family, [2] = &s->protocol, [5] = &s->local_port, [6] = &s->remote_port, [7] = &s->netns};
+    uint32_t *const numbers[] = {[1] = &s->family,
+        [2] = &s->protocol,
+        [5] = &s->local_port,
+        [6] = &s->remote_port,
+        [7] = &s->netns,
+        [8] = &s->opener};
     struct wp_wire_field field;
     *s = (struct socket){0};
     while (wp_wire_field(&message, &field)) {
         bool is_address = field.number == 3 || field.number == 4;
-        if (field.number > 7) /* of a later version */
+        if (field.number > 8) /* of a later version */
             continue;
         if (field.type != (is_address ? WP_WIRE_BYTES : WP_WIRE_NUMBER))
             return false;
@@ -206,6 +211,7 @@ static int decode_sockets(
                 .local_port = s->local_port,
                 .remote_port = s->remote_port,
                 .netns = s->netns,
+                .opener = s->opener,
                 .local = s->local.data,
                 .local_size = s->local.len,
                 .remote = s->remote.data,

@@ -90,6 +90,7 @@ static void encode_sockets(const struct wp_batch *b, struct scratch *scratch, Wa
         s->local_port = e->local_port;
         s->remote_port = e->remote_port;
         s->netns = e->netns;
+        s->opener = e->opener;
         m->sockets[m->n_sockets++] = s;
     }
 }

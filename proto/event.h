@@ -79,7 +79,8 @@ enum wp_event_kind {
      * interrupt, 0 not known; thread is 0. Of memory, at any time: wait = string id of the cgroup that is short of it,
      * WP_MEMORY_GROUP and its path, of which the thread's process is; a = bytes that the process has. The path of the
      * whole machine is empty. Of a victim (WP_REASON_OOM) the same, of the cgroup whose memory had run out; a: 0 not
-     * known. */
+     * known. Behind the STATE of a thread that sleeps (WP_REASON_SLEEP): wait = string id of what its call waits for,
+     * as for SWITCH. */
     WP_EVENT_REASON = 20,
     WP_EVENT_KINDS
 };
@@ -103,9 +104,10 @@ enum wp_reason {
     WP_REASON_SOFT_INTERRUPT,
     WP_REASON_STEAL, /* the hypervisor's */
     WP_REASON_MEMORY,
-    WP_REASON_OOM,        /* the thread's process is killed, as there was no memory */
-    WP_REASON_QUEUE_QUOTA /* the quota was that of the queue that the thread stood in, which had not left its CPU by it
-                           */
+    WP_REASON_OOM,         /* the thread's process is killed, as there was no memory */
+    WP_REASON_QUEUE_QUOTA, /* the quota was that of the queue that the thread stood in, which had not left its CPU by it
+                            */
+    WP_REASON_SLEEP        /* what a sleep is for that began before the recording */
 };
 
 #define WP_MEMORY_GROUP "cgroup " /* a sleep for such a thing is for memory of the cgroup whose path follows */

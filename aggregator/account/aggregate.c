@@ -10,6 +10,7 @@
 #include "aggregator/account/other_paths.h"
 #include "aggregator/account/sample_sums.h"
 #include "aggregator/account/transactions.h"
+#include "aggregator/explain/explain_call.h"
 #include "aggregator/explain/explain_loop.h"
 #include "aggregator/explain/explain_spurious.h"
 #include "aggregator/net/owed.h"
@@ -145,6 +146,14 @@ static bool is_hanging(struct wp_aggregate *aggregate, uint32_t thread, const st
             wp_owed_by(messages, thread, slice->out_ns));
 }
 
+/* In a call in which nobody waits for work; a supervisor waits for its children from before to beyond. */
+static bool is_for_outcome(const struct wp_slice *slice)
+{
+    const uint8_t others = WP_SLICE_BORN | WP_SLICE_EXEC | WP_SLICE_RENAME | WP_SLICE_PREEMPTED;
+    return !(slice->flags & others) && !slice->wake_ns && wp_wait_is_for_outcome(slice) &&
+        !(slice->flags & WP_SLICE_FIRST && wp_wait_is_for_child(slice));
+}
+
 /* The recording ends while the recorded command sleeps: that is where its time went. Of others the sleeps that did not
  * end are left out, since a host is full of threads that wait for nothing in particular, unless it is known for what,
  * or all that was asked for slept all the time; where it goes on in another session they are told there. */
@@ -156,7 +165,7 @@ static bool is_unended(struct wp_aggregate *aggregate, uint32_t thread, const st
     const struct wp_thread_entry *entry =
         wp_dictionary_thread(timeline->dictionary, timeline->identities[slice->identity].entry);
     return (!slice->in_ns || slice->in_ns > until_ns) && slice->out_ns < until_ns &&
-        ((entry && entry->flags & WP_THREAD_COMMAND) || is_hanging(aggregate, thread, slice) ||
+        ((entry && entry->flags & WP_THREAD_COMMAND) || is_hanging(aggregate, thread, slice) || is_for_outcome(slice) ||
             is_asleep_throughout(aggregate));
 }
 

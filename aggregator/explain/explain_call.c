@@ -34,3 +34,20 @@ bool wp_wait_is_choosing(const struct wp_slice *slice)
         return false;
     }
 }
+
+bool wp_wait_is_for_child(const struct wp_slice *slice)
+{
+    return slice->syscall == 61 + 1 || slice->syscall == 247 + 1; /* wait4, waitid */
+}
+
+bool wp_wait_is_for_outcome(const struct wp_slice *slice)
+{
+    switch (slice->syscall - 1) { /* connect, fcntl, flock */
+    case 42:
+    case 72:
+    case 73:
+        return true;
+    default:
+        return slice->state == WP_STATE_UNINTERRUPTIBLE || wp_wait_is_sending(slice) || wp_wait_is_for_child(slice);
+    }
+}

@@ -25,4 +25,11 @@ static inline uint64_t wp_wait_site(const struct wp_slice *slice)
 /* In a call that waits for whatever comes first of several: select, poll, epoll, io_uring. */
 bool wp_wait_is_choosing(const struct wp_slice *slice);
 
+/* In a call that waits for a child: wait4, waitid. */
+bool wp_wait_is_for_child(const struct wp_slice *slice);
+
+/* In a call whose end the thread needs to go on, and in which nobody waits for work: connect, a lock of a file, room to
+ * send, a child; or for the disk or the kernel itself. */
+bool wp_wait_is_for_outcome(const struct wp_slice *slice);
+
 #endif

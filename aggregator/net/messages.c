@@ -176,6 +176,7 @@ static struct wp_socket *socket_of(struct wp_messages *messages, const struct wp
     if (!entry || entry->protocol == IPPROTO_UDP || wp_idtable_reserve(&messages->table, id))
         return NULL;
     wp_idtable_use(&messages->table, id);
+    at(messages, id)->opener = entry->opener;
     index_socket(messages, id, entry, event->time_ns);
     if (messages->connections && entry->protocol == IPPROTO_TCP)
         wp_connections_add(messages->connections, messages->host, id, entry);

@@ -29,8 +29,6 @@ struct wp_receive {
     uint32_t thread;
 };
 
-enum wp_opener { WP_OPENER_UNKNOWN, WP_OPENER_HERE, WP_OPENER_THERE }; /* which end asked for the connection */
-
 struct wp_socket_act { /* of a thread; time 0: not yet */
     uint64_t time_ns;
     uint32_t thread, end; /* end: position behind its last byte */

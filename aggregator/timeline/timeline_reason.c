@@ -35,6 +35,14 @@ static void end_quota(struct wp_timeline *timeline, const struct wp_event *event
     keep_quota(timeline, thread, event, event->b);
 }
 
+/* What the thread has slept for since before the recording. */
+static void name_old_sleep(struct wp_timeline *timeline, const struct wp_event *event, uint32_t thread)
+{
+    struct wp_slice *slice = thread ? wp_thread_last(&timeline->threads[thread]) : NULL;
+    if (slice && slice->flags & WP_SLICE_FIRST && !slice->wake_ns && !slice->in_ns && !slice->wait)
+        slice->wait = wp_timeline_set_wait(timeline, event->wait);
+}
+
 static void seize(struct wp_timeline *timeline, const struct wp_event *event)
 {
     uint32_t kind = event->c == WP_REASON_INTERRUPT ? WP_OCCUPANT_INTERRUPT
@@ -64,6 +72,9 @@ void wp_timeline_reason(struct wp_timeline *timeline, const struct wp_event *eve
         if (thread)
             wp_memory_shares_add(
                 &timeline->memory, event, thread, timeline->identities[timeline->threads[thread].identity].process);
+        break;
+    case WP_REASON_SLEEP:
+        name_old_sleep(timeline, event, thread);
         break;
     case WP_REASON_OOM:
         if (event->wait)

@@ -135,15 +135,32 @@ static void put_unsampled(struct wp_buffer *out, struct json_object *root)
         out, "\n  time is accounted for, but which functions ran is not known; `wakepath doctor` says what to do\n");
 }
 
-/* What the total is of, which percentages are of. */
-static void put_base(struct wp_buffer *out, const char *base)
+/* What other threads did on paths of their own while somebody waited: it is told there, and as the wait for it. */
+static uint64_t others_ns(struct json_object *root)
 {
+    struct json_object *categories;
+    return json_object_object_get_ex(root, "categories", &categories) ? number_of(categories, "other_path") : 0;
+}
+
+/* What the total is of, which percentages are of. */
+static void put_base(struct wp_buffer *out, struct json_object *root, const char *base)
+{
+    uint64_t others = strcmp(base, "progress") ? 0 : others_ns(root); /* else those may be of the base, too */
     static const char *const words[][2] = {{"progress", "progress of the main thread"},
         {"busy", "summed over all threads but idle workers"}, {"threads", "summed over all threads"}};
     wp_buffer_puts(out, " total");
+    const char *what = NULL;
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-        if (!strcmp(base, words[i][0]))
-            wp_buffer_printf(out, " (%s)", words[i][1]);
+        what = strcmp(base, words[i][0]) != 0 ? what : words[i][1];
+    if (!what)
+        return;
+    wp_buffer_printf(out, " (%s", what);
+    if (others > number_of(root, "total_ns") / 100) {
+        wp_buffer_puts(out, ", and ");
+        put_duration(out, others);
+        wp_buffer_puts(out, " of other threads while it waited");
+    }
+    wp_buffer_putc(out, ')');
 }
 
 static void put_beside(struct wp_buffer *out, struct json_object *root)
@@ -184,7 +201,7 @@ static void put_figures(struct wp_buffer *out, struct json_object *root, const s
         wp_buffer_puts(out, ", ");
         put_duration(out, total);
         if (wall != total || strcmp(base, "threads") != 0)
-            put_base(out, base);
+            put_base(out, root, base);
         else /* there is one thread, and nothing to sum */
             wp_buffer_puts(out, " total");
         wp_buffer_printf(out, ", %.1f %% %s\n", double_of(root, "accounted_percent"),

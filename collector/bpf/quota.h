@@ -16,6 +16,7 @@
 #define KIND_REASON 20 /* as enum wp_event_kind, and enum wp_reason, of proto/event.h */
 #define REASON_QUOTA 1
 #define REASON_QUEUE_QUOTA 7
+#define REASON_SLEEP 8
 #define CGROUP2_SUPER_MAGIC 0x63677270 /* include/uapi/linux/magic.h */
 #define MAX_RT_PRIO 100                /* include/linux/sched/prio.h */
 #define GROUP_LEVELS 32                /* of the path of one */

@@ -94,7 +94,7 @@ struct wp_record_exec {
 struct wp_record_socket {
     wp_u8 family, protocol;
     wp_u16 local_port, remote_port; /* host order */
-    wp_u16 reserved;
+    wp_u16 opener;                  /* enum wp_opener of proto/batch.h */
     wp_u8 local[16], remote[16];
     wp_u32 netns;
 };

@@ -532,6 +532,19 @@ int WORK_PROG(wp_rename, struct task_struct *task, const char *comm)
     return 0;
 }
 
+/* What it has slept for since before the recording, behind its STATE. */
+static __always_inline void tell_old_sleep(struct task_struct *task)
+{
+    struct wp_record r;
+    __u64 key = socket_from_before(task);
+    if (!key)
+        return;
+    fill_head(&r, KIND_REASON, task);
+    r.c = REASON_SLEEP;
+    r.stack_key = key;
+    send_head(&r);
+}
+
 volatile __u32 wp_introduces SEC(".data") = 0; /* the list is of who is there, before the first event */
 
 SEC("iter/task")
@@ -547,6 +560,7 @@ int wp_tasks(struct bpf_iter__task *ctx)
     r->head.c = state_of(task->__state);
     r->head.d = call_of(task, user_regs(task)).number;
     r->head.cpu = 0;
+    bool is_asleep = !task->on_cpu && r->head.d && r->head.c == STATE_INTERRUPTIBLE;
     if (task->on_cpu) {
         r->head.c = STATE_RUNNING;
         r->head.flags = 1; /* WP_STATE_ON_CPU */
@@ -558,6 +572,8 @@ int wp_tasks(struct bpf_iter__task *ctx)
     if (wp_introduces)
         r->head.flags = WP_RECORD_INTRODUCES;
     submit(r);
+    if (is_asleep && !wp_introduces)
+        tell_old_sleep(task);
     return 0;
 }
 

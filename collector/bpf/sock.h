@@ -103,6 +103,7 @@ static __always_inline void describe(struct wp_record_socket *out, const struct 
     out->protocol = (__u8)sk->sk_protocol;
     out->local_port = common->skc_num;
     out->remote_port = bpf_ntohs(common->skc_dport);
+    out->opener = is_tcp(sk) && out->remote_port ? (__u16)opener_of(sk) : OPENER_UNKNOWN;
     out->netns = LOOSE(sock, sk)->__sk_common.skc_net.net->ns.inum;
     if (common->skc_family == AF_INET) {
         __be32 local = common->skc_rcv_saddr, remote = common->skc_daddr;

@@ -101,6 +101,20 @@ static __always_inline __u64 ends_of(__u64 sk)
     return (__u64)GET(sock, sk, __sk_common.skc_portpair) << 32 | GET(sock, sk, __sk_common.skc_daddr);
 }
 
+enum opener { OPENER_UNKNOWN, OPENER_HERE, OPENER_THERE }; /* enum wp_opener of proto/batch.h */
+
+/*
+ * Which end of a TCP connection asked for it? A port that connect chose is in a bucket that says -1
+ * (net/ipv4/inet_hashtables.c), one that was bound, and so that of an accepted connection, is not.
+ */
+static __always_inline enum opener opener_of(const struct sock *sk)
+{
+    struct inet_bind_bucket *bucket = GET(inet_connection_sock, sk, icsk_bind_hash);
+    if (!bucket)
+        return OPENER_UNKNOWN;
+    return GET(inet_bind_bucket, bucket, fastreuse) < 0 ? OPENER_HERE : OPENER_THERE;
+}
+
 #if defined(__TARGET_ARCH_x86)
 
 #define CALL_FUTEX 202
@@ -187,17 +201,13 @@ static __always_inline __u64 check_of(const struct known_file *k, struct file *f
     }
 }
 
-/*
- * Is this the end that serves? A port that connect chose is in a bucket that says -1 (net/ipv4/inet_hashtables.c), one
- * that was bound, and so that of an accepted connection, is not. Of what has no bucket the lower port is taken to be
- * the known one.
- */
+/* Is this the end that serves? Where it is not known who opened it, the lower port is taken to be the known one. */
 static __always_inline bool is_serving(struct sock *sk, __u8 protocol, __u16 local, __u16 remote)
 {
-    struct inet_bind_bucket *bucket = protocol == 6 ? GET(inet_connection_sock, sk, icsk_bind_hash) : 0;
-    if (!remote || !bucket)
+    enum opener opener = protocol == 6 && remote ? opener_of(sk) : OPENER_UNKNOWN;
+    if (!opener)
         return local && (!remote || local < remote);
-    return GET(inet_bind_bucket, bucket, fastreuse) >= 0;
+    return opener == OPENER_THERE;
 }
 
 static __always_inline void set_ipv4(wp_u8 *out, __be32 address)
@@ -252,7 +262,7 @@ __noinline __u64 wait_key(const struct wp_record_wait *wait, __u32 bytes)
 /* Where a description is made: half of the bytes that a program may have on its stack are too many. */
 struct {
     __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-    __uint(max_entries, 2);
+    __uint(max_entries, 3); /* of a switch, a waking, and the list of tasks */
     __type(key, __u32);
     __type(value, struct wait_record);
 } wait_scratch SEC(".maps");
@@ -467,6 +477,20 @@ static __always_inline __u64 wait_of(struct waits *w, struct task_struct *task, 
     return file_key(&w->own, file, task, 0);
 }
 
+/* The socket on which the call waits that a task slept in before anything was seen of it; 0: none. */
+static __noinline __u64 socket_from_before(struct task_struct *task)
+{
+    struct pt_regs *regs = task ? (struct pt_regs *)bpf_task_pt_regs(task) : 0;
+    struct known_file known = {};
+    if (!regs || regs->orig_ax >= 512 || !is_fd_call((__u32)regs->orig_ax) || is_epoll((__u32)regs->orig_ax))
+        return 0;
+    struct file *file = file_at(task, (__u32)regs->di);
+    struct inode *inode = file ? GET(file, file, f_inode) : 0;
+    if (!inode || (GET(inode, inode, i_mode) & S_IFMT) != S_IFSOCK)
+        return 0;
+    return socket_key(&known, file, task, 2);
+}
+
 /* Of those that poll or select wait for: the socket whose message it is, or the file that the waker has a call on, for
  * such calls wake those who wait for that file, or for its other end. */
 static __always_inline __u64 ready_of_many(const struct wp_record *waking, struct cpu_context *context)
@@ -528,6 +552,11 @@ static __always_inline bool is_epoll(__u32 number)
 }
 
 static __always_inline __u64 wait_of(struct waits *w, struct task_struct *task, struct pt_regs *regs, __u32 number)
+{
+    return 0;
+}
+
+static __always_inline __u64 socket_from_before(struct task_struct *task)
 {
     return 0;
 }

@@ -19,6 +19,7 @@ static void fill_socket(struct wp_socket_entry *entry, const struct wp_record_so
 {
     *entry = (struct wp_socket_entry){.family = socket->family,
         .protocol = socket->protocol,
+        .opener = socket->opener <= WP_OPENER_THERE ? (uint8_t)socket->opener : WP_OPENER_UNKNOWN,
         .local_port = socket->local_port,
         .remote_port = socket->remote_port,
         .netns = socket->netns};

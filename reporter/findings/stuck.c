@@ -16,11 +16,14 @@
 #define TOLD 4u        /* threads by name */
 #define NAME_BYTES 80u
 
-/* A wait of a path's thread: its last long one, and all at that place. */
+/* A wait of a path's thread: its last long one, and all at that place since it last did something else. */
 struct last {
     uint32_t sleep; /* node of the trace, 0: none */
-    uint32_t place; /* the function of the program that takes a lock there */
+    uint32_t place; /* the function of the program that takes a lock there, 0: it waits for something else ... */
+    uint32_t call;  /* ... what it calls for that ... */
+    uint32_t root;  /* ... and the outermost function of the program there */
     uint64_t length_ns, start_ns, all_ns;
+    uint64_t since_ns; /* it has done something else up to then */
 };
 
 static const char *text_at(const struct wp_trace *trace, uint32_t node)
@@ -55,28 +58,43 @@ static uint32_t base_sleep(const struct wp_trace *trace, uint32_t node)
     return found;
 }
 
-/* The function of the program that takes a lock there; 0: it waits for something else, or the language's own takes it.
- */
-static uint32_t taking(const struct wp_trace *trace, uint32_t sleep)
+/* The function of the program that takes a lock there; none: it waits for something else, or the language's own takes
+ * it. */
+static void find_place(const struct wp_trace *trace, struct last *wait)
 {
     enum wp_lock_call found = WP_LOCK_CALL_UNKNOWN;
-    bool is_sure = strncmp(text_at(trace, sleep), "sleep:futex", 11) != 0;
-    uint32_t at = is_sure ? 0 : trace->nodes[sleep].parent;
-    for (; at && style_at(trace, at) != WP_STYLE_PROCESS && rank_at(trace, at) < 3; at = trace->nodes[at].parent)
+    bool is_sure = strncmp(text_at(trace, wait->sleep), "sleep:futex", 11) != 0;
+    uint32_t at = is_sure ? 0 : trace->nodes[wait->sleep].parent, call = 0;
+    for (; at && style_at(trace, at) != WP_STYLE_PROCESS && rank_at(trace, at) < 3; at = trace->nodes[at].parent) {
+        call = at;
         if (style_at(trace, at) == WP_STYLE_USER && !is_sure)
             is_sure = wp_lock_call_add(&found, text_at(trace, at));
-    return rank_at(trace, at) == 3 && wp_lock_call_is_held(found) ? at : 0;
+    }
+    if (rank_at(trace, at) != 3 || !wp_lock_call_is_held(found))
+        return;
+    wait->place = at;
+    wait->call = call;
+    for (; at && style_at(trace, at) != WP_STYLE_PROCESS; at = trace->nodes[at].parent)
+        wait->root = at;
+}
+
+/* Whether the thread is out of the call that takes the lock: by a stack that is whole. */
+static bool has_left(const struct wp_trace *trace, const struct last *wait, uint32_t node)
+{
+    bool is_whole = false, is_there = false;
+    for (; node; node = trace->nodes[node].parent) {
+        is_whole |= node == wait->root;
+        is_there |= node == wait->call;
+    }
+    return is_whole && !is_there;
 }
 
 /* Whether it waits for a lock long, and up to the end: at most the end of its process wakes it. */
-static bool is_stuck(const struct wp_trace *trace, struct last *wait)
+static bool is_stuck(const struct wp_trace *trace, const struct last *wait)
 {
     uint64_t span_ns = wait->sleep ? trace->length_ns - wait->start_ns : 0;
-    if (wait->all_ns < LEAST_NS || wait->all_ns < trace->length_ns / LEAST_PART ||
-        wait->all_ns < span_ns - span_ns / AWAKE_PART)
-        return false;
-    wait->place = taking(trace, wait->sleep);
-    return wait->place != 0;
+    return wait->place && wait->all_ns >= LEAST_NS && wait->all_ns >= trace->length_ns / LEAST_PART &&
+        wait->all_ns >= span_ns - span_ns / AWAKE_PART;
 }
 
 static bool is_of(const struct wp_trace *trace, const struct wp_trace_piece *piece)
@@ -97,13 +115,27 @@ static void find_last(const struct wp_trace *trace, struct last *all)
     }
 }
 
+static void find_places(const struct wp_trace *trace, struct last *all)
+{
+    for (uint32_t i = 0; i < trace->path_count; i++)
+        if (all[i].sleep)
+            find_place(trace, &all[i]);
+    for (uint32_t i = 0; i < trace->piece_count; i++) {
+        const struct wp_trace_piece *piece = &trace->pieces[i];
+        struct last *wait = is_of(trace, piece) ? &all[piece->path] : NULL;
+        uint64_t end_ns = piece->start_ns + piece->length_ns;
+        if (wait && wait->place && end_ns > wait->since_ns && has_left(trace, wait, piece->node))
+            wait->since_ns = end_ns;
+    }
+}
+
 /* Some locks are looked at again and again by who waits for them. */
 static void add_pieces(const struct wp_trace *trace, struct last *all)
 {
     for (uint32_t i = 0; i < trace->piece_count; i++) {
         const struct wp_trace_piece *piece = &trace->pieces[i];
         struct last *wait = is_of(trace, piece) ? &all[piece->path] : NULL;
-        if (!wait || !wait->sleep || base_sleep(trace, piece->node) != wait->sleep)
+        if (!wait || !wait->place || piece->start_ns < wait->since_ns || base_sleep(trace, piece->node) != wait->sleep)
             continue;
         wait->all_ns += piece->length_ns;
         wait->start_ns = piece->start_ns < wait->start_ns ? piece->start_ns : wait->start_ns;
@@ -148,6 +180,7 @@ struct wp_stuck wp_stuck_threads(struct wp_facts *facts)
     if (!all)
         return (struct wp_stuck){0};
     find_last(trace, all);
+    find_places(trace, all);
     add_pieces(trace, all);
     struct wp_stuck stuck = tell_stuck(facts, all);
     free(all);

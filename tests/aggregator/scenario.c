@@ -153,9 +153,10 @@ static int parse_socket(struct parser *p, char **words, int count)
     uint8_t family = AF_INET;
     if (count < 4 || b->socket_count + 1 == NAMES)
         return fail(p, "socket NAME LOCAL REMOTE", words[0]);
-    struct wp_socket_entry entry = {.protocol = IPPROTO_TCP, .netns = 1};
-    if (count > 4 && !strcmp(words[4], "udp"))
-        entry.protocol = IPPROTO_UDP;
+    bool is_udp = count > 4 && !strcmp(words[4], "udp");
+    struct wp_socket_entry entry = {.protocol = is_udp ? IPPROTO_UDP : IPPROTO_TCP, .netns = 1};
+    if (count > 4 && !is_udp)
+        entry.opener = !strcmp(words[4], "opened") ? WP_OPENER_HERE : WP_OPENER_THERE;
     int rc = parse_end(p, words[2], &entry.family, entry.local, &entry.local_port);
     if (!rc)
         rc = parse_end(p, words[3], &family, entry.remote, &entry.remote_port);
@@ -369,20 +370,19 @@ static int parse_event(struct parser *p, char **w, int n, struct wp_event *e)
         e->a = n > 3 ? strtoull(w[3], NULL, 0) * 1000 : 0;
         return thread_word(p, w[1], &e->thread);
     }
-    if (!strcmp(what, "queue-quota") && n > 5) { /* queue-quota THREAD US ENDED-US-AGO CGROUP PERIOD_US */
+    bool is_queue = !strcmp(what, "queue-quota");
+    if ((is_queue || !strcmp(what, "quota")) && n > 4 + is_queue) { /* ... THREAD US [ENDED-US-AGO] CGROUP PERIOD_US */
         e->kind = WP_EVENT_REASON;
-        e->c = WP_REASON_QUEUE_QUOTA | (uint32_t)strtoul(w[5], NULL, 0) << 8;
         e->a = strtoull(w[2], NULL, 0) * 1000;
-        e->b = strtoull(w[3], NULL, 0) * 1000;
-        e->wait = string_id(p, w[4], strlen(w[4]));
+        e->b = strtoull(w[is_queue ? 3 : 4], NULL, 0) * 1000;
+        e->c = is_queue ? WP_REASON_QUEUE_QUOTA | (uint32_t)strtoul(w[5], NULL, 0) << 8 : WP_REASON_QUOTA;
+        e->wait = string_id(p, w[3 + is_queue], strlen(w[3 + is_queue]));
         return thread_word(p, w[1], &e->thread);
     }
-    if (!strcmp(what, "quota") && n > 4) { /* quota THREAD US CGROUP PERIOD_US */
+    if (!strcmp(what, "sleeps-for") && n > 2) { /* sleeps-for THREAD WHAT */
         e->kind = WP_EVENT_REASON;
-        e->c = WP_REASON_QUOTA;
-        e->a = strtoull(w[2], NULL, 0) * 1000;
-        e->b = strtoull(w[4], NULL, 0) * 1000;
-        e->wait = string_id(p, w[3], strlen(w[3]));
+        e->c = WP_REASON_SLEEP;
+        e->wait = string_id(p, w[2], strlen(w[2]));
         return thread_word(p, w[1], &e->thread);
     }
     if (!strcmp(what, "memory") && n > 3) { /* memory THREAD BYTES CGROUP, - the whole machine */

@@ -82,6 +82,10 @@ static void what_the_total_is_of(void **state)
         "s\n"
         "  beside the total, all threads together: 120 ns of work that was not waited for, 5.00 µs idle\n  page: "
         "/x/index.html\n");
+    says("{\"release\":\"r\",\"aggregate\":\"a\",\"wall_ns\":5000,\"total_ns\":9000,\"base\":\"progress\","
+         "\"categories\":{\"other_path\":4000},\"accounted_percent\":100,\"explanations\":[{\"sentence\":\"s\"}]}",
+        "wakepath: a of release r: 5.00 µs wall, 9.00 µs total (progress of the main thread, and 4.00 µs of other "
+        "threads while it waited), 100.0 % accounted for\n  - s\n  page: /x/index.html\n");
     says("{\"release\":\"r\",\"aggregate\":\"a\",\"wall_ns\":830,\"total_ns\":9000,\"base\":\"busy\",\"idle_ns\":5000,"
          "\"accounted_percent\":100,\"explanations\":[{\"sentence\":\"s\"}]}",
         "wakepath: a of release r: 830 ns wall, 9.00 µs total (summed over all threads but idle workers), 100.0 % "

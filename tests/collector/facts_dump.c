@@ -69,9 +69,10 @@ static int on_fact(void *context, const struct wp_fact *f, struct wp_error *err)
         return 0;
     }
     if (!e->kind && !f->stack_key) {
-        printf("{\"kind\":\"socket\",\"key\":%" PRIu64 ",\"protocol\":%u,\"local\":%u,\"remote\":%u,\"netns\":%u}\n",
+        printf("{\"kind\":\"socket\",\"key\":%" PRIu64
+               ",\"protocol\":%u,\"local\":%u,\"remote\":%u,\"netns\":%u,\"opener\":%u}\n",
             f->socket.key, f->socket.entry.protocol, f->socket.entry.local_port, f->socket.entry.remote_port,
-            f->socket.entry.netns);
+            f->socket.entry.netns, f->socket.entry.opener);
         return 0;
     }
     printf("{\"t\":%" PRIu64

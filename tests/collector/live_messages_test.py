@@ -95,6 +95,8 @@ class Messages(unittest.TestCase):
         ends = {f["local"]: f["key"] for f in of(facts, "socket", protocol=6)
                 if {f["local"], f["remote"]} == {truth["port"], truth["client_port"]}}
         self.assertEqual(set(ends), {truth["port"], truth["client_port"]}, "each end is told once")
+        openers = {f["local"]: f["opener"] for f in of(facts, "socket", protocol=6) if f["key"] in ends.values()}
+        self.assertEqual(openers, {truth["client_port"]: 1, truth["port"]: 2}, "who asked for the connection")
         client, server = ends[truth["client_port"]], ends[truth["port"]]
         sends = of(facts, "sock_send", key=client)
         self.assertEqual([f["c"] for f in sends], [5, 5, 5])
