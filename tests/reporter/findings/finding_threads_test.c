@@ -295,46 +295,6 @@ static struct wp_trace *made_queue(const char *wait, const char *work)
     return trace;
 }
 
-/* Two threads meet; one works for 90 ms of each 100, and the other one waits for it. */
-static struct wp_trace *made_meetings(void)
-{
-    struct wp_trace *trace = wp_trace_create();
-    uint32_t waits =
-        sample_trace_node(trace, "[app];step;pthread_barrier_wait@libc.so.6;sleep:futex bar (app);path:[app]");
-    uint32_t works = sample_trace_node(trace, "[app];step;relax");
-    for (uint32_t i = 0; i < 2; i++) {
-        struct wp_trace_thread thread = {.tid = 40 + i, .pid = 39, .is_base = 1, .comm = wp_trace_string(trace, "app")};
-        assert_int_equal(wp_trace_add_thread(trace, &thread), 0);
-        assert_int_equal(wp_trace_add_path(trace, &(struct wp_trace_path){.thread = i, .is_base = 1}), 0);
-    }
-    for (uint64_t i = 0; i < 10; i++) {
-        uint64_t from = i * 100 * MS, met = from + 90 * MS;
-        struct wp_trace_piece wait = {0, waits, from, 90 * MS, WP_OTHER_PATH};
-        struct wp_trace_piece work = {1, works, from, 90 * MS, WP_UNDERSTOOD_FUNCTIONS};
-        assert_int_equal(wp_trace_add_piece(trace, &wait), 0);
-        assert_int_equal(wp_trace_add_piece(trace, &work), 0);
-        assert_int_equal(wp_trace_add_link(trace, &(struct wp_trace_link){WP_LINK_WAKING, 1, 0, met, met}), 0);
-    }
-    return trace;
-}
-
-/* Who waits at a barrier has work, and the last one to come is why it does not get on: both stand first. */
-static void a_barrier_waits_for_the_last(void **state)
-{
-    struct wp_report *report = wp_report_create();
-    struct wp_facts facts;
-    (void)state;
-    wp_report_add(report,
-        sample_node(report, "[app];step;pthread_barrier_wait@libc.so.6;sleep:futex bar (app);path:[app]"),
-        WP_OTHER_PATH, 2700 * (uint64_t)MS, 30);
-    wp_report_add(report, sample_node(report, "[app];step;relax"), WP_UNDERSTOOD_FUNCTIONS, 900 * (uint64_t)MS, 10);
-    assert_int_equal(wp_facts_build(&facts, "v1", "main", report, made_meetings(), NULL), 0);
-    assert_string_equal(facts.findings[0].sentence,
-        "app waits 2.70 s (75 %) at the barrier `bar` in `step` for the last of its threads, mostly thread "
-        "41; meanwhile `relax` runs.");
-    wp_facts_fini(&facts);
-}
-
 /* The stacks of a lock need not have who holds it: the window has. Three wait one behind the other, perhaps in the same
  * call that the holder naps in. */
 static void a_lock_is_held_by_who_wakes(void **state)
@@ -606,10 +566,9 @@ int main(void)
         cmocka_unit_test(pieces_of_one_sleep), cmocka_unit_test(more_threads_than_sleeps),
         cmocka_unit_test(who_of_the_own_threads_ran), cmocka_unit_test(sleeps_are_measured_in_the_window),
         cmocka_unit_test(a_thread_waits_for_another), cmocka_unit_test(a_thread_of_nearly_all_is_named),
-        cmocka_unit_test(a_barrier_waits_for_the_last), cmocka_unit_test(a_lock_is_held_by_who_wakes),
-        cmocka_unit_test(idle_threads_take_no_room), cmocka_unit_test(two_threads_are_no_crowd),
-        cmocka_unit_test(threads_may_be_stuck), cmocka_unit_test(a_pool_has_threads),
-        cmocka_unit_test(a_lock_that_a_thread_on_its_own_path_holds),
+        cmocka_unit_test(a_lock_is_held_by_who_wakes), cmocka_unit_test(idle_threads_take_no_room),
+        cmocka_unit_test(two_threads_are_no_crowd), cmocka_unit_test(threads_may_be_stuck),
+        cmocka_unit_test(a_pool_has_threads), cmocka_unit_test(a_lock_that_a_thread_on_its_own_path_holds),
         cmocka_unit_test(a_thread_that_keeps_timers_does_not_poll),
         cmocka_unit_test(the_timers_of_a_virtual_thread_are_its_sleeps), cmocka_unit_test(a_herd_is_set_going)};
     return cmocka_run_group_tests(tests, NULL, NULL);
