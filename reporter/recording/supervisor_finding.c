@@ -8,8 +8,9 @@
 
 #include <string.h>
 
-#define LEAST_PART 2u  /* of the total in such waits and pauses, and of the recording that who is watched over lives */
-#define LEAST_WATCH 4u /* of the total in such waits */
+#define LEAST_PART 2u   /* of the total in such waits and pauses, and of the recording that who is watched over lives */
+#define LEAST_WATCH 4u  /* of the total in such waits */
+#define MOST_ASKED 100u /* of the total in waits for what others do, but for their end */
 #define PLAIN "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-"
 
 /* A call that waits for several things at once, for signals, or for children; is_pause: or that is a pause. */
@@ -52,6 +53,24 @@ static uint64_t watched_ns(const struct wp_facts *facts, bool is_pause)
     return ns;
 }
 
+/* Time in which the outermost process waits for what another one does: who watches over others asks them nothing. */
+static uint64_t asked_ns(const struct wp_facts *facts)
+{
+    const struct wp_flame_node *nodes = facts->flame.nodes;
+    uint64_t ns = 0;
+    for (uint32_t i = 0; i < facts->flame.cell_count; i++) {
+        const char *sleep = "";
+        uint32_t layers = 0;
+        for (uint32_t at = facts->flame.cells[i].node; at; at = nodes[at].parent) {
+            uint32_t style = wp_facts_frame_style(facts, nodes[at].frame);
+            layers += style == WP_STYLE_PROCESS;
+            sleep = style == WP_STYLE_SLEEP ? wp_facts_frame_name(facts, nodes[at].frame) : sleep;
+        }
+        ns += layers > 1 && strncmp(sleep, "sleep:wait", 10) ? facts->flame.cells[i].ns : 0;
+    }
+    return ns;
+}
+
 /* Whether it lives for a good part of what was recorded. */
 static bool is_long(const struct wp_facts *facts, const struct wp_tree_process *process)
 {
@@ -85,7 +104,7 @@ static void add_supervisor(struct wp_facts *facts)
     }
     uint64_t ns = first ? watched_ns(facts, true) : 0;
     if (!ns || ns < facts->total_ns / LEAST_PART || watched_ns(facts, false) < facts->total_ns / LEAST_WATCH ||
-        facts->finding_count >= WP_FINDINGS)
+        asked_ns(facts) > facts->total_ns / MOST_ASKED || facts->finding_count >= WP_FINDINGS)
         return;
     const char *name = facts->tree->rows[main - 1].comm;
     bool is_plain = *first->comm && !first->comm[strspn(first->comm, PLAIN)];

@@ -162,7 +162,9 @@ static void who_watches_over_others_says_so(void **state)
         const char *sleep;
         enum wp_category category;
         bool is_command, is_told;
+        const char *asks; /* of others, for a small part of its time */
     } cases[] = {{"[make];main@make;sleep:pselect6", WP_DELIBERATE_SLEEP, true, true},
+        {"[make];main@make;sleep:pselect6", WP_DELIBERATE_SLEEP, true, false, "[make];main@make;sleep:poll;[worker]"},
         {"[make];main@make;sleep:wait4", WP_UNACCOUNTED, true, true},
         {"[make];main@make;sleep:pselect6", WP_DELIBERATE_SLEEP, false, false},
         {"[make];main@make;sleep:clock_nanosleep", WP_DELIBERATE_SLEEP, true, false},
@@ -173,6 +175,8 @@ static void who_watches_over_others_says_so(void **state)
         struct wp_report *report = report_of();
         read_tree(&facts, servers, sizeof(servers) / sizeof(*servers));
         wp_report_add(report, sample_node(report, cases[i].sleep), cases[i].category, 20 * S, 20);
+        if (cases[i].asks)
+            wp_report_add(report, sample_node(report, cases[i].asks), WP_UNDERSTOOD_FUNCTIONS, S, 5);
         assert_int_equal(wp_facts_build(&own, "v1", "main", report, NULL, NULL), 0);
         own.is_command = cases[i].is_command;
         own.tree = facts.tree;
