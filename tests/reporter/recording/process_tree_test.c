@@ -163,12 +163,12 @@ static void who_watches_over_others_says_so(void **state)
         enum wp_category category;
         bool is_command, is_told;
         const char *asks; /* of others, for a small part of its time */
-    } cases[] = {{"[make];main@make;sleep:pselect6", WP_DELIBERATE_SLEEP, true, true},
+    } cases[] = {{"[make];main@make;sleep:pselect6", WP_DELIBERATE_SLEEP, true, true, NULL},
         {"[make];main@make;sleep:pselect6", WP_DELIBERATE_SLEEP, true, false, "[make];main@make;sleep:poll;[worker]"},
-        {"[make];main@make;sleep:wait4", WP_UNACCOUNTED, true, true},
-        {"[make];main@make;sleep:pselect6", WP_DELIBERATE_SLEEP, false, false},
-        {"[make];main@make;sleep:clock_nanosleep", WP_DELIBERATE_SLEEP, true, false},
-        {"[make];main@make;sleep:pselect6;[sh];main@sh", WP_UNDERSTOOD_FUNCTIONS, true, false}};
+        {"[make];main@make;sleep:wait4", WP_UNACCOUNTED, true, true, NULL},
+        {"[make];main@make;sleep:pselect6", WP_DELIBERATE_SLEEP, false, false, NULL},
+        {"[make];main@make;sleep:clock_nanosleep", WP_DELIBERATE_SLEEP, true, false, NULL},
+        {"[make];main@make;sleep:pselect6;[sh];main@sh", WP_UNDERSTOOD_FUNCTIONS, true, false, NULL}};
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct wp_facts facts, own;
