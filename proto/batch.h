@@ -47,8 +47,8 @@ struct wp_socket_entry {
     uint8_t protocol;                 /* IPPROTO_TCP, IPPROTO_UDP */
     uint16_t local_port, remote_port; /* host order */
     uint8_t local[16], remote[16];    /* IPv4 in the first four bytes */
-    uint8_t opener;                   /* enum wp_opener, as the kernel knows it */
     uint32_t netns;                   /* inode number of the network namespace */
+    uint8_t opener;                   /* enum wp_opener, as the kernel knows it */
 };
 
 struct wp_object_entry {

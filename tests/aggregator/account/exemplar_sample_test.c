@@ -211,9 +211,9 @@ static void transfer(struct recording *r, enum wp_event_kind kind, uint32_t thre
 static void a_request_is_what_itself_went_through(void **state)
 {
     (void)state;
-    struct wp_socket_entry sockets[] = {{AF_INET, IPPROTO_TCP, 80, 40000, {10}, {11}, 1},
-        {AF_INET, IPPROTO_TCP, 80, 40001, {10}, {11}, 1}, {AF_INET, IPPROTO_TCP, 40002, 90, {127}, {127}, 1},
-        {AF_INET, IPPROTO_TCP, 90, 40002, {127}, {127}, 1}};
+    struct wp_socket_entry sockets[] = {{AF_INET, IPPROTO_TCP, 80, 40000, {10}, {11}, 1, 0},
+        {AF_INET, IPPROTO_TCP, 80, 40001, {10}, {11}, 1, 0}, {AF_INET, IPPROTO_TCP, 40002, 90, {127}, {127}, 1, 0},
+        {AF_INET, IPPROTO_TCP, 90, 40002, {127}, {127}, 1, 0}};
     struct recording r = {
         .events = calloc(16, sizeof(*r.events)), .now_ns = START, .sockets = sockets, .socket_count = 4};
     struct made_session made;

@@ -96,8 +96,8 @@ static struct wp_trace *window_of(const struct recording *r)
     struct wp_thread_entry threads[] = {{.tid = 10, .pid = 10, .comm = 1, .flags = WP_THREAD_COMMAND},
         {.tid = 11, .pid = 11, .comm = 1, .parent = 1}, {.tid = 11, .pid = 11, .comm = 2, .parent = 1},
         {.tid = 40, .pid = 40, .comm = 3, .cgroup = 4}};
-    struct wp_socket_entry sockets[] = {{AF_INET, IPPROTO_TCP, 40000, 80, {127, 0, 0, 1}, {127, 0, 0, 1}, 1},
-        {AF_INET, IPPROTO_TCP, 80, 40000, {127, 0, 0, 1}, {127, 0, 0, 1}, 1}};
+    struct wp_socket_entry sockets[] = {{AF_INET, IPPROTO_TCP, 40000, 80, {127, 0, 0, 1}, {127, 0, 0, 1}, 1, 0},
+        {AF_INET, IPPROTO_TCP, 80, 40000, {127, 0, 0, 1}, {127, 0, 0, 1}, 1, 0}};
     struct wp_device_entry devices[] = {{.device = DISK, .name = 5}};
     struct wp_batch batch = {.seq = 1,
         .first_string = 1,
