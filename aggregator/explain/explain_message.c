@@ -267,9 +267,7 @@ static void in_queue(struct wp_explainer *x, const struct wp_wait *wait, const s
     if (read->thread && others > from) {
         if (others < to)
             on_reader(x, wait, far, read, others, to);
-        const struct wp_socket *socket = wp_messages_socket(&far->timeline->messages, far->socket);
-        bool is_shut_out = socket && socket->opened_ns > there(far, from) + slack(x, far); /* as its queue was full */
-        arrived = is_shut_out || arrived < from + slack(x, far) ? from : arrived < others ? arrived : others;
+        arrived = arrived < from + slack(x, far) ? from : arrived < others ? arrived : others;
         uint64_t own = own_end(x, wait, far, read, from);
         own = own < arrived ? arrived : own < others ? own : others;
         on_far_path(x, far, read->thread, own, others);
