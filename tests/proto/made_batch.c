@@ -114,7 +114,6 @@ static void make_sockets(struct made *made)
             .protocol = below(made, 2) ? IPPROTO_TCP : IPPROTO_UDP,
             .local_port = (uint16_t)made_random(made),
             .remote_port = (uint16_t)made_random(made),
-            .opener = (uint8_t)below(made, 3),
             .netns = (uint32_t)odd(made, UINT32_MAX)};
         memcpy(e->local, made->text + i, is_v6 ? 16 : 4);
         memcpy(e->remote, made->text + 100 + i, is_v6 ? 16 : 4);
