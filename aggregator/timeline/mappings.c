@@ -137,9 +137,14 @@ static void take_set(struct wp_mappings *m, uint32_t process, uint32_t set)
     }
 }
 
-void wp_mappings_learn(struct wp_mappings *m, const struct wp_dictionary *dictionary, uint32_t process, uint32_t stack)
+void wp_mappings_event(struct wp_mappings *m, const struct wp_timeline *timeline, const struct wp_event *event)
 {
-    uint32_t set = set_of_stack(m, dictionary, stack);
+    uint32_t whose = wp_event_has_waking_stack(event) ? event->other : event->thread;
+    if (!event->stack || !whose || whose >= timeline->entry_room)
+        return;
+    uint32_t identity = timeline->identity_of_entry[whose];
+    uint32_t process = identity < timeline->identity_count ? timeline->identities[identity].process : 0;
+    uint32_t set = process ? set_of_stack(m, timeline->dictionary, event->stack) : 0;
     if (!set || WP_ARRAY_FIT_ZERO(m->last_set, m->process_room, process + 1) || m->last_set[process] == set + 1)
         return;
     m->last_set[process] = set + 1;

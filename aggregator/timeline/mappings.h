@@ -30,23 +30,8 @@ struct wp_mappings {        /* init with {0} */
 size_t wp_mappings_bytes(const struct wp_mappings *mappings);
 /* Frees all, news that were not written included, and zeroes the struct; zeroed is allowed. */
 void wp_mappings_fini(struct wp_mappings *mappings);
-/* The slow part of wp_mappings_event(): a stack or set of objects that is new, or new of that process. */
-void wp_mappings_learn(
-    struct wp_mappings *mappings, const struct wp_dictionary *dictionary, uint32_t process, uint32_t stack);
-/* After the timeline has taken it. Mostly its stack goes through the same objects as the process' last one. */
-static inline void wp_mappings_event(
-    struct wp_mappings *mappings, const struct wp_timeline *timeline, const struct wp_event *event)
-{
-    uint32_t whose = wp_event_has_waking_stack(event) ? event->other : event->thread, stack = event->stack;
-    if (!stack || !whose || whose >= timeline->entry_room)
-        return;
-    uint32_t identity = timeline->identity_of_entry[whose];
-    uint32_t process = identity < timeline->identity_count ? timeline->identities[identity].process : 0;
-    uint32_t set = stack < mappings->stack_count ? mappings->set_of_stack[stack] : UINT32_MAX;
-    bool is_last = !set || (process < mappings->process_room && mappings->last_set[process] == set + 1);
-    if (process && !is_last)
-        wp_mappings_learn(mappings, timeline->dictionary, process, stack);
-}
+/* After the timeline has taken it. */
+void wp_mappings_event(struct wp_mappings *mappings, const struct wp_timeline *timeline, const struct wp_event *event);
 /* Whose they are. */
 struct wp_mappings_home {
     const struct wp_timeline *timeline;
