@@ -8,6 +8,7 @@
 #include "aggregator/timeline/slices.h"
 #include "aggregator/timeline/timeline_block.h"
 #include "aggregator/timeline/timeline_cpus.h"
+#include "aggregator/timeline/timeline_process.h"
 #include "aggregator/timeline/timeline_reason.h"
 #include "aggregator/timeline/timeline_wait.h"
 #include "aggregator/timeline/timeline_window.h"
@@ -86,6 +87,7 @@ void wp_timeline_fini(struct wp_timeline *timeline)
     free(timeline->cpu_time);
     wp_cpu_runs_fini(&timeline->cpu_runs);
     wp_intmap_fini(&timeline->process_of_pid);
+    wp_leaders_fini(&timeline->leaders);
     wp_process_rows_fini(timeline);
     wp_process_ends_fini(timeline);
     wp_timeline_wait_fini(timeline);
@@ -103,27 +105,6 @@ const char *wp_timeline_comm(const struct wp_timeline *timeline, uint32_t identi
 }
 
 /* --- who is who --- */
-
-static uint32_t process_of(struct wp_timeline *timeline, const struct wp_thread_entry *entry, bool is_new)
-{
-    uint32_t process;
-    if (!is_new && wp_intmap_get(&timeline->process_of_pid, (struct wp_intkey){entry->pid, 0}, &process)) {
-        wp_process_rows_name(timeline, &timeline->processes[process], entry, entry->comm);
-        return process;
-    }
-    process = timeline->process_count;
-    if (!TRY_MAKE(timeline, processes, process_room, process))
-        return 0;
-    timeline->process_count++;
-    timeline->processes[process] = (struct wp_process){.pid = entry->pid,
-        .comm = entry->comm,
-        .start_ns = entry->start_ns,
-        .made_ns = timeline->now_ns,
-        .is_recorder = entry->flags & WP_THREAD_SELF};
-    wp_process_rows_add(timeline, &timeline->processes[process]);
-    wp_intmap_put(&timeline->process_of_pid, (struct wp_intkey){entry->pid, 0}, process);
-    return process;
-}
 
 /* Its process' name, if that is not the thread's. */
 static uint32_t other_comm(const struct wp_timeline *timeline, uint32_t entry_id, uint32_t comm, uint32_t process)
@@ -161,7 +142,7 @@ static bool bind_entry(struct wp_timeline *timeline, uint32_t entry_id, uint32_t
     const struct wp_thread_entry *entry = wp_dictionary_thread(timeline->dictionary, entry_id);
     if (!entry || !room_for_entry(timeline, entry_id))
         return false;
-    uint32_t process = process_of(timeline, entry, is_new_process);
+    uint32_t process = wp_timeline_process(timeline, entry_id, is_new_process);
     uint32_t identity = make_identity(
         timeline, entry_id, entry->comm, process, thread, other_comm(timeline, entry_id, entry->comm, process));
     timeline->thread_of_entry[entry_id] = thread + 1;
@@ -190,8 +171,7 @@ static __attribute__((noinline)) uint32_t new_thread(struct wp_timeline *timelin
     uint32_t thread = make_thread(timeline);
     if (!thread)
         return 0;
-    /* A leader with a tid that was used before is a new process with an old pid. */
-    bool is_new = entry->tid == entry->pid;
+    bool is_new = entry->tid == entry->pid && !wp_timeline_is_led_by(timeline, entry);
     return bind_entry(timeline, entry_id, thread, is_new) ? thread : 0;
 }
 

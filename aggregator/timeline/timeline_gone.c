@@ -24,6 +24,7 @@ static void leave_identity(struct wp_timeline *timeline, uint32_t index)
     if (timeline->thread_of_entry[identity.entry] == identity.thread + 1) {
         wp_idtable_drop(&timeline->thread_of_entry_table, identity.entry);
         wp_idtable_drop(&timeline->identity_of_entry_table, identity.entry);
+        wp_leaders_forget(&timeline->leaders, timeline->processes[identity.process].pid, identity.entry);
         wp_dictionary_forget_thread(timeline->dictionary, identity.entry);
     }
     leave_process(timeline, identity.process);
@@ -74,9 +75,9 @@ size_t wp_timeline_bytes(const struct wp_timeline *timeline)
         wp_idtable_bytes(&timeline->thread_of_entry_table) + wp_idtable_bytes(&timeline->identity_of_entry_table) +
         timeline->live_room * sizeof(*timeline->live) +
         timeline->cpu_room * (sizeof(*timeline->cpu_thread) + sizeof(*timeline->cpu_time)) +
-        wp_intmap_bytes(&timeline->process_of_pid) + wp_intmap_bytes(&timeline->wait_of_string) +
-        wp_messages_bytes(&timeline->messages) + wp_queue_quotas_bytes(&timeline->queue_quotas) +
-        wp_blockops_bytes(&timeline->blockops) + wp_cpu_runs_bytes(&timeline->cpu_runs) +
-        wp_process_rows_bytes(timeline) + wp_woken_bytes(&timeline->woken) + wp_clients_bytes(&timeline->clients) +
-        timeline->end_room * sizeof(*timeline->ends);
+        wp_intmap_bytes(&timeline->process_of_pid) + wp_intmap_bytes(&timeline->leaders.of_pid) +
+        wp_intmap_bytes(&timeline->wait_of_string) + wp_messages_bytes(&timeline->messages) +
+        wp_queue_quotas_bytes(&timeline->queue_quotas) + wp_blockops_bytes(&timeline->blockops) +
+        wp_cpu_runs_bytes(&timeline->cpu_runs) + wp_process_rows_bytes(timeline) + wp_woken_bytes(&timeline->woken) +
+        wp_clients_bytes(&timeline->clients) + timeline->end_room * sizeof(*timeline->ends);
 }

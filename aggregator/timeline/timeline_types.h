@@ -8,6 +8,7 @@
 #include "aggregator/timeline/blockops.h"
 #include "aggregator/timeline/cpu_runs.h"
 #include "aggregator/timeline/drop_spans.h"
+#include "aggregator/timeline/leaders.h"
 #include "aggregator/timeline/queue_quotas.h"
 #include "proto/dictionary.h"
 
@@ -249,6 +250,7 @@ struct wp_timeline {
     uint32_t *identity_of_entry; /* dictionary thread id -> identity */
     uint32_t entry_room, entry_identity_room;
     struct wp_intmap process_of_pid;
+    struct wp_leaders leaders;
     uint32_t *cpu_thread; /* thread index + 1 that runs there; 0 unknown */
     uint64_t *cpu_time;   /* last switch there */
     uint32_t cpu_room;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/record/record_summary.h"
 
+#include "cli/base/release.h"
 #include "common/clock.h"
 #include "common/path.h"
 #include "common/utf8.h"
@@ -217,15 +218,24 @@ static void put_figures(struct wp_buffer *out, struct json_object *root, const s
     wp_buffer_puts(out, " of the time is uncertain, and what is said below may be incomplete\n");
 }
 
+/* A release that nobody has named is none of interest. */
+static void put_title(struct wp_buffer *out, struct json_object *root)
+{
+    const char *title = text_of(root, "title"), *release = text_of(root, "release");
+    wp_buffer_puts(out, "wakepath: ");
+    put_clean(out, *title ? title : text_of(root, "aggregate"));
+    if (!strcmp(release, WP_RELEASE_UNVERSIONED))
+        return;
+    wp_buffer_puts(out, " of release ");
+    put_clean(out, release);
+}
+
 static void put_all(struct wp_buffer *out, struct json_object *root, const struct wp_record_summary_look *look)
 {
     struct json_object *events, *recording;
     uint64_t total = number_of(root, "total_ns"), dropped = 0, seen = 0;
     put_unsampled(out, root);
-    wp_buffer_puts(out, "wakepath: ");
-    put_clean(out, text_of(root, "aggregate"));
-    wp_buffer_puts(out, " of release ");
-    put_clean(out, text_of(root, "release"));
+    put_title(out, root);
     if (json_object_object_get_ex(root, "events", &events)) {
         dropped = number_of(events, "dropped");
         seen = number_of(events, "total");

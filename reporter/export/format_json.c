@@ -299,11 +299,19 @@ static void put_command(struct wp_json *json, const struct wp_facts *facts)
     wp_json_end(json);
 }
 
+static void put_title(struct wp_json *json, const struct wp_facts *facts)
+{
+    struct wp_pool pool = {0};
+    wp_json_text(json, "title", wp_recorded_title(&pool, facts));
+    wp_pool_fini(&pool);
+}
+
 static void put_all(struct wp_json *json, const struct wp_facts *facts, const struct wp_finding *findings)
 {
     wp_json_number(json, "schema", 1);
     wp_json_text(json, "release", facts->release);
     wp_json_text(json, "aggregate", facts->aggregate);
+    put_title(json, facts);
     put_command(json, facts);
     wp_json_number(json, "hosts", facts->host_count);
     wp_json_number(json, "wall_ns", facts->wall_ns);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/recording/recorded_title.h"
 
+#include "common/selector.h"
 #include "reporter/display/humanize.h"
 #include "reporter/facts/host_names.h"
 #include "storage/report/trace.h"
@@ -81,11 +82,26 @@ bool wp_recorded_differs(const struct wp_facts *one, const struct wp_facts *othe
     return (workload[0] || workload[1]) && strcmp(workload[0] ? workload[0] : "", workload[1] ? workload[1] : "");
 }
 
+/* "nginx (pid 71)" where the aggregate selects one process by its number; NULL: it selects otherwise. */
+static const char *numbered_process(struct wp_pool *pool, const struct wp_facts *facts)
+{
+    const char *text = wp_metadata_text(&facts->metadata, WP_BUCKET_PREFIX "selector"), *comm = main_thread(facts);
+    struct wp_selector selector;
+    uint32_t pid = 0;
+    if (!text || !comm || wp_selector_parse(&selector, text, NULL))
+        return NULL;
+    if (selector.count == 1 && selector.terms[0].field == WP_SELECT_PID && !selector.terms[0].ids[1])
+        pid = selector.terms[0].ids[0];
+    wp_selector_fini(&selector);
+    return pid ? wp_pool_printf(pool, "%s (pid %u)", comm, pid) : NULL;
+}
+
 const char *wp_recorded_title(struct wp_pool *pool, const struct wp_facts *facts)
 {
     const char *command = facts->is_command ? wp_recorded_line(facts) : NULL;
     const char *view = strchr(facts->aggregate, '.');
-    command = command || !facts->is_command ? command : main_thread(facts);
+    if (!command)
+        command = facts->is_command ? main_thread(facts) : numbered_process(pool, facts);
     if (!command || !*command)
         return wp_pool_text(pool, facts->aggregate);
     command = wp_pool_clip(pool, without_folders(command), TITLE_BYTES);

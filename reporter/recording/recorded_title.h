@@ -17,7 +17,7 @@ const char *wp_recorded_what(struct wp_pool *pool, const struct wp_facts *facts)
 /* Both were told and are not the same: the folder of the program does not count, nor a command that one side left out.
  */
 bool wp_recorded_differs(const struct wp_facts *one, const struct wp_facts *other);
-/* "make -j2"; of a service the aggregate's name. */
+/* "make -j2"; of a process picked by its number "nginx (pid 71)"; of a service the aggregate's name. */
 const char *wp_recorded_title(struct wp_pool *pool, const struct wp_facts *facts);
 /* "2026-11-22 20:54:25 UTC on web-1 (2 CPUs, load 3.1), release v1.2". */
 const char *wp_recorded_subtitle(struct wp_pool *pool, const struct wp_facts *facts);

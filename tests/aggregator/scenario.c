@@ -84,11 +84,9 @@ static uint32_t stack_id(struct parser *p, const char *text)
         for (uint32_t i = 0; i < b->frame_count && !frame; i++)
             if (b->frames[i].function == name && b->frames[i].is_kernel == !!skip && b->frames[i].object == object)
                 frame = i + 1;
-        if (!frame) {
-            b->frames[b->frame_count++] =
+        if (!frame)
+            b->frames[(frame = ++b->frame_count) - 1] =
                 (struct wp_frame_entry){.object = object, .function = name, .offset = name, .is_kernel = !!skip};
-            frame = b->frame_count;
-        }
         for (uint32_t i = 0; i < b->stack_count && !found; i++)
             if (b->stacks[i].parent == parent && b->stacks[i].frame == frame)
                 found = i + 1;
@@ -113,6 +111,8 @@ static int parse_thread(struct parser *p, char **words, int count)
             entry.pid = (uint32_t)atoi(words[i] + 4);
         else if (!strncmp(words[i], "comm=", 5))
             comm = words[i] + 5;
+        else if (!strncmp(words[i], "start=", 6))
+            entry.start_ns = SCENARIO_START_NS + (uint64_t)(strtod(words[i] + 6, NULL) * 1000);
         else if (!strncmp(words[i], "parent=", 7))
             entry.parent = find_name(p->names, b->thread_count, words[i] + 7);
         else if (!strcmp(words[i], "base"))

@@ -62,6 +62,8 @@ static void no_time(void **state)
     const char *json = "{\"release\":\"r\",\"aggregate\":\"a\",\"wall_ns\":0,\"total_ns\":0,\"accounted_percent\":100}";
     (void)state;
     says(json, "wakepath: a of release r: nothing was recorded\n");
+    says("{\"release\":\"unversioned\",\"aggregate\":\"main\",\"title\":\"nginx (pid 71)\",\"total_ns\":0}",
+        "wakepath: nginx (pid 71): nothing was recorded\n");
     snprintf(path, sizeof(path), "/tmp/cli_spoken_check.%d", getpid());
     assert_int_equal(wp_file_write_atomic(path, json, strlen(json), NULL), 0);
     assert_int_equal(wp_record_summary_check(path, &err), -ENOENT);
