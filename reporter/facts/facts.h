@@ -104,7 +104,8 @@ struct wp_finding {
     uint32_t threads; /* that waited; 0 not known */
     uint64_t count;   /* how often; 0 not known */
     uint64_t ns;
-    uint64_t rank_ns; /* of it, without waiting on another control path: that is told where it is counted itself */
+    uint64_t rank_ns;    /* of it, without waiting on another control path: that is told where it is counted itself */
+    bool is_told_beside; /* a wait for what is counted itself (finding_beside.h) */
     enum wp_page_kind page;
     const char *fragment; /* of that page, already safe in a URL; NULL none */
 };

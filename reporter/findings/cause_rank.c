@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/findings/cause_rank.h"
 
-#include "reporter/findings/path_wait.h"
+#include "reporter/findings/cause_lock.h"
 #include "reporter/findings/own_requests.h"
+#include "reporter/findings/path_wait.h"
 #include "storage/report/report_read.h"
+#include "storage/report/report_transactions.h"
 
 #include <string.h>
 
@@ -79,4 +81,11 @@ uint64_t wp_cause_rank(const struct wp_cause_case *of)
     if (of->cause->kind == WP_CAUSE_KIND_DISK)
         ns += run_in_call(of);
     return of->sleeps ? ns + run_between(of) : ns;
+}
+
+bool wp_cause_is_told_beside(const struct wp_cause_case *of)
+{
+    uint32_t requests;
+    wp_report_transactions(of->facts->report, &requests);
+    return !requests && of->cause->kind == WP_CAUSE_KIND_PATH && !wp_cause_is_idle(of->facts, of->cause->sleep);
 }

@@ -10,6 +10,7 @@
 #include "reporter/facts/stack_text.h"
 #include "reporter/findings/cause_rank.h"
 #include "reporter/findings/cause_text.h"
+#include "reporter/findings/finding_beside.h"
 #include "reporter/findings/path_wait.h"
 #include "reporter/findings/pattern.h"
 #include "reporter/findings/pattern_herd.h"
@@ -424,25 +425,18 @@ static void find_unexplained(struct walk *walk)
     struct wp_pool *pool = &facts->pool;
     if (!ns)
         return;
-    const char *share = wp_human_share(pool, ns, facts->total_ns), *time = wp_human_duration(pool, ns);
+    const char *largest = "";
     if (facts->unexplained_count && facts->unexplained[0].ns <= ns)
-        add(facts,
-            &(struct wp_finding){.kind = "unaccounted",
-                .key = "unaccounted",
-                .sentence = wp_pool_printf(pool, "%s of the time (%s) is unexplained; the largest wait is in %s (%s).",
-                    share, time, wp_pool_clip(pool, facts->unexplained[0].top, 60),
-                    wp_human_duration(pool, facts->unexplained[0].ns)),
-                .ns = ns,
-                .rank_ns = ns,
-                .page = WP_PAGE_UNEXPLAINED});
-    else
-        add(facts,
-            &(struct wp_finding){.kind = "unaccounted",
-                .key = "unaccounted",
-                .sentence = wp_pool_printf(pool, "%s of the time (%s) is unexplained.", share, time),
-                .ns = ns,
-                .rank_ns = ns,
-                .page = WP_PAGE_UNEXPLAINED});
+        largest = wp_pool_printf(pool, "; the largest wait is in %s (%s)",
+            wp_pool_clip(pool, facts->unexplained[0].top, 60), wp_human_duration(pool, facts->unexplained[0].ns));
+    add(facts,
+        &(struct wp_finding){.kind = "unaccounted",
+            .key = "unaccounted",
+            .sentence = wp_pool_printf(pool, "%s of the time (%s) is unexplained%s.",
+                wp_human_share(pool, ns, facts->total_ns), wp_human_duration(pool, ns), largest),
+            .ns = ns,
+            .rank_ns = ns,
+            .page = WP_PAGE_UNEXPLAINED});
 }
 
 /* What a pattern's time is part of: all, or the requests where they have a good part in it, as threads may be idle. */
@@ -479,6 +473,7 @@ static void add_cause(struct walk *walk, uint32_t row)
             .count = of.count,
             .ns = of.cause->ns,
             .rank_ns = wp_cause_rank(&of),
+            .is_told_beside = wp_cause_is_told_beside(&of),
             .page = WP_PAGE_FLAME,
             .fragment = wp_pool_printf(pool, "node=%08" PRIx32, facts->flame.nodes[of.cause->sleep].permalink)});
 }
@@ -576,6 +571,7 @@ void wp_findings_build(struct wp_facts *facts)
         find_rivals(&walk);
         find_categories(&walk);
         find_requests(facts);
+        wp_finding_beside_raise(facts);
         qsort(facts->findings, facts->finding_count, sizeof(*facts->findings), compare);
     } else {
         facts->pool.failed = true;

@@ -85,15 +85,19 @@ bool wp_recorded_differs(const struct wp_facts *one, const struct wp_facts *othe
 /* "nginx (pid 71)" where the aggregate selects one process by its number; NULL: it selects otherwise. */
 static const char *numbered_process(struct wp_pool *pool, const struct wp_facts *facts)
 {
-    const char *text = wp_metadata_text(&facts->metadata, WP_BUCKET_PREFIX "selector"), *comm = main_thread(facts);
+    const char *text = wp_metadata_text(&facts->metadata, WP_BUCKET_PREFIX "selector"), *title = NULL;
     struct wp_selector selector;
     uint32_t pid = 0;
-    if (!text || !comm || wp_selector_parse(&selector, text, NULL))
+    if (!text || wp_selector_parse(&selector, text, NULL))
         return NULL;
     if (selector.count == 1 && selector.terms[0].field == WP_SELECT_PID && !selector.terms[0].ids[1])
         pid = selector.terms[0].ids[0];
     wp_selector_fini(&selector);
-    return pid ? wp_pool_printf(pool, "%s (pid %u)", comm, pid) : NULL;
+    for (uint32_t i = 0; i < facts->process_count && !title; i++)
+        title = pid && facts->processes[i].pid == pid
+            ? wp_pool_printf(pool, "%s (pid %u)", facts->processes[i].comm, pid)
+            : NULL;
+    return title;
 }
 
 const char *wp_recorded_title(struct wp_pool *pool, const struct wp_facts *facts)

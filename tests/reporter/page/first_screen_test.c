@@ -143,15 +143,15 @@ static void a_title_says_what_was_recorded(void **state)
 {
     static const struct wp_metadata_fact rows[] = {{"host.builder.cpus", "2", "local", 1},
         {WP_RECORDED_COMMAND, "/usr/bin/make -j2 'all of it'", "local", 1}, {WP_RECORDED_LOAD, "3.1", "local", 1}},
-                                         picked[] = {{"bucket.selector", "pid=71", "local", 1},
-                                             {"bucket.selector", "pid=71+72", "local", 1}};
+                                         picked[] = {{"bucket.selector", "pid=4100", "local", 1},
+                                             {"bucket.selector", "pid=4100+4101", "local", 1}};
     struct wp_facts facts;
     struct wp_buffer html = {0};
     (void)state;
     assert_int_equal(wp_facts_build(&facts, "v1", "main", sample_report(), made_trace(), NULL), 0);
     assert_string_equal(wp_recorded_title(&facts.pool, &facts), "main");
     facts.metadata = (struct wp_metadata){&picked[0], 1};
-    assert_string_equal(wp_recorded_title(&facts.pool, &facts), "make (pid 71)");
+    assert_string_equal(wp_recorded_title(&facts.pool, &facts), "make (pid 4100)");
     facts.metadata = (struct wp_metadata){&picked[1], 1};
     assert_string_equal(wp_recorded_title(&facts.pool, &facts), "main");
     facts.is_command = true;

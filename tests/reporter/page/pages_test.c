@@ -222,7 +222,7 @@ static void an_index_card_says_what_its_marks_count(void **state)
     }
 }
 
-/* Waiting for a path that is told where it is counted itself is no news, however long it was. */
+/* Waiting for a path that is told where it is counted itself stands behind what is, however long it was. */
 static void findings_do_not_begin_with_what_is_counted_elsewhere(void **state)
 {
     (void)state;
@@ -237,9 +237,9 @@ static void findings_do_not_begin_with_what_is_counted_elsewhere(void **state)
     assert_int_equal(wp_facts_build(&facts, "v1", "main", report, NULL, &err), 0);
     assert_non_null(
         strstr(facts.findings[0].sentence, "pool waits in `f` for db, which waits 700 ns (7.0 %) for the disk"));
-    assert_non_null(strstr(facts.findings[1].sentence, "pool itself, which runs its own code, first of all in f"));
-    assert_non_null(strstr(facts.findings[2].sentence, "waiting for db, which runs its own code, first of all in g"));
-    assert_string_equal(facts.findings[3].sentence, "pool waits 9.00 µs (90 %) in `f` for another of its threads.");
+    assert_string_equal(facts.findings[1].sentence, "pool waits 9.00 µs (90 %) in `f` for another of its threads.");
+    assert_non_null(strstr(facts.findings[2].sentence, "pool itself, which runs its own code, first of all in f"));
+    assert_non_null(strstr(facts.findings[3].sentence, "waiting for db, which runs its own code, first of all in g"));
     uint64_t told = 0;
     for (size_t i = 0; i < facts.finding_count; i++)
         told += facts.findings[i].ns;
