@@ -168,7 +168,10 @@ static __attribute__((noinline)) uint32_t new_thread(struct wp_timeline *timelin
     const struct wp_thread_entry *entry = wp_dictionary_thread(timeline->dictionary, entry_id);
     if (!entry || entry->flags & WP_THREAD_IDLE)
         return 0;
-    uint32_t thread = make_thread(timeline);
+    uint32_t thread = wp_timeline_thread_of_number(timeline, entry);
+    if (thread) /* its exec is told after this, or was lost */
+        return bind_entry(timeline, entry_id, thread, true) ? thread : 0;
+    thread = make_thread(timeline);
     if (!thread)
         return 0;
     bool is_new = entry->tid == entry->pid && !wp_timeline_is_led_by(timeline, entry);
@@ -369,7 +372,10 @@ static void on_exec(struct wp_timeline *timeline, const struct wp_event *event)
 {
     uint32_t index = thread_of(timeline, event->thread);
     wp_process_ends_event(timeline, event);
-    if (index && event->other && event->other != event->thread && bind_entry(timeline, event->other, index, true))
+    if (!index || !event->other || event->other == event->thread)
+        return;
+    bool is_bound = event->other < timeline->entry_room && timeline->thread_of_entry[event->other] == index + 1;
+    if (is_bound || bind_entry(timeline, event->other, index, true))
         split_run(timeline, index, event->time_ns, WP_SLICE_EXEC, true);
 }
 

@@ -52,3 +52,18 @@ bool wp_timeline_is_led_by(struct wp_timeline *timeline, const struct wp_thread_
     process->start_ns = entry->start_ns;
     return true;
 }
+
+uint32_t wp_timeline_thread_of_number(const struct wp_timeline *timeline, const struct wp_thread_entry *entry)
+{
+    uint32_t process;
+    if (entry->tid != entry->pid || !entry->start_ns ||
+        !wp_intmap_get(&timeline->process_of_pid, (struct wp_intkey){entry->pid, 0}, &process) ||
+        timeline->processes[process].start_ns != entry->start_ns)
+        return 0;
+    for (uint32_t i = 0; i < timeline->live_count; i++) {
+        const struct wp_thread *thread = &timeline->threads[timeline->live[i]];
+        if (thread->tid == entry->tid && !thread->is_dead && timeline->identities[thread->identity].process == process)
+            return timeline->live[i];
+    }
+    return 0;
+}

@@ -10,5 +10,8 @@ uint32_t wp_timeline_process(struct wp_timeline *timeline, uint32_t entry_id, bo
 /* Whether that main thread, the first time that it is met, leads the process that has its number: a thread of it was
  * met before, which did not start before it. Else the number is used again. */
 bool wp_timeline_is_led_by(struct wp_timeline *timeline, const struct wp_thread_entry *entry);
+/* The live main thread that has the entry's number and began when that did: it is the same one, which an exec has made
+ * another program. 0: none. */
+uint32_t wp_timeline_thread_of_number(const struct wp_timeline *timeline, const struct wp_thread_entry *entry);
 
 #endif

@@ -10,15 +10,23 @@
 
 #define LEAST_HOPS 3u
 #define LEAST_ALIKE 0.55  /* of their number is what the recordings are worth: else one of them is most of the sums */
+#define LEAST_TIMES 100.0 /* that a hop was taken on each side: less are few to tell by */
 #define LEAST_SHARE 0.002 /* of the total of each side: smaller hops are noise */
 
 /* Hops by recording, of both sides one after the other. */
 struct hops {
-    double *ns; /* hop * recordings + recording; owned, as the next two */
+    double *ns;    /* hop * recordings + recording; owned, as the next three */
+    double *times; /* hop * 2 + side: how often it was taken; 0 where that says nothing */
     double *weight;
     double *size;                       /* by recording */
     uint32_t count, recordings, before; /* of them the older side's */
 };
+
+/* Whether the pieces of that category are as many as what was done: samples are by time, preemptions by load. */
+static bool is_of_work(uint32_t category)
+{
+    return category != WP_UNDERSTOOD_FUNCTIONS && category != WP_INVOLUNTARY && category != WP_UNACCOUNTED;
+}
 
 /* The row of each cell: hop and category. */
 static uint32_t row_of(
@@ -38,11 +46,16 @@ static int sum_hops(struct hops *hops, struct wp_intmap *keys, const struct wp_c
                 return -ENOMEM;
     hops->count = keys->count;
     hops->ns = calloc((size_t)hops->count * hops->recordings + 1, sizeof(*hops->ns));
+    hops->times = calloc(2 * (size_t)hops->count + 1, sizeof(*hops->times));
     hops->weight = calloc(hops->count + 1u, sizeof(*hops->weight));
-    if (!hops->ns || !hops->weight)
+    if (!hops->ns || !hops->times || !hops->weight)
         return -ENOMEM;
     for (int operand = 0; operand < 2; operand++) {
         const struct wp_compare_operand *from = &tree->operand[operand];
+        for (uint32_t i = 0; i < from->cell_count; i++)
+            if (is_of_work(from->cells[i].category))
+                hops->times[2 * (size_t)row_of(keys, tree, operand, &from->cells[i]) + (uint32_t)operand] +=
+                    (double)from->cells[i].count;
         for (uint32_t i = 0; i < from->sample_count; i++) {
             const struct wp_cell_sample *sample = &from->samples[i];
             size_t row = row_of(keys, tree, operand, &from->cells[sample->cell]);
@@ -68,6 +81,44 @@ static void weigh(struct hops *hops, const struct wp_compare_build *build)
         double least = fmin(share[WP_BEFORE], share[WP_AFTER]);
         hops->weight[hop] = has_all && least >= LEAST_SHARE ? sqrt(least) : 0;
     }
+}
+
+/* No hop is more than half of what the others are, for the median is none of one. */
+static void bound_weights(struct wp_weighted *ratios, uint32_t count)
+{
+    double sum = 0;
+    for (uint32_t i = 0; i < count; i++)
+        sum += ratios[i].weight;
+    for (uint32_t i = 0; i < count; i++) {
+        double others = sum - ratios[i].weight;
+        ratios[i].weight = fmin(ratios[i].weight, others / 2);
+    }
+}
+
+/* The work of the newer side by that of the older, by how often hops were taken, however long that took; false: too few
+ * of them. */
+static bool find_ratio(const struct hops *hops, struct wp_weighted *ratios, double *ratio)
+{
+    uint32_t count = 0;
+    for (uint32_t hop = 0; hop < hops->count; hop++) {
+        const double *times = &hops->times[2 * (size_t)hop];
+        if (hops->weight[hop] > 0 && fmin(times[WP_BEFORE], times[WP_AFTER]) >= LEAST_TIMES)
+            ratios[count++] = (struct wp_weighted){log(times[WP_AFTER] / times[WP_BEFORE]), hops->weight[hop]};
+    }
+    bound_weights(ratios, count);
+    if (count >= LEAST_HOPS)
+        *ratio = exp(wp_weighted_median(ratios, count));
+    return count >= LEAST_HOPS;
+}
+
+/* The newer side's sizes are made so much of the older's. */
+static void make_ratio(struct hops *hops, double ratio)
+{
+    double sums[2] = {0};
+    for (uint32_t i = 0; i < hops->recordings; i++)
+        sums[i < hops->before ? WP_BEFORE : WP_AFTER] += hops->size[i];
+    for (uint32_t i = hops->before; i < hops->recordings; i++)
+        hops->size[i] *= ratio * sums[WP_BEFORE] / sums[WP_AFTER];
 }
 
 /* Of each recording the median of the logarithms; false: too few hops. */
@@ -180,6 +231,9 @@ int wp_compare_work(struct wp_compare_build *build, bool *is_known)
         weigh(&hops, build);
         *is_known = find_sizes(&hops, ratios);
     }
+    double ratio;
+    if (*is_known && find_ratio(&hops, ratios, &ratio))
+        make_ratio(&hops, ratio);
     if (*is_known) {
         scale(&hops, &build->intervals[WP_BEFORE]);
         for (int operand = 0; operand < 2 && !rc; operand++)
@@ -188,6 +242,7 @@ int wp_compare_work(struct wp_compare_build *build, bool *is_known)
     wp_intmap_fini(&keys);
     free(ratios);
     free(hops.ns);
+    free(hops.times);
     free(hops.weight);
     free(hops.size);
     return rc;
