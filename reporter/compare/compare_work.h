@@ -4,7 +4,8 @@
 /*
  * How much a service did in each recording, as far as its hops tell: the median, over the hops that all recordings
  * have, of what a hop takes in this one against the others (the size factors of Anders and Huber, Genome Biology 11,
- * 2010). One hop that takes longer does not move it, and neither load nor that hop moves the others.
+ * 2010). One hop that takes longer does not move it, and neither load nor that hop moves the others. What one side did
+ * against the other is the median of how often hops were taken, where that is known of three: however long each took.
  */
 #include "reporter/compare/compare_build.h"
 

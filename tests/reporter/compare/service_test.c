@@ -227,11 +227,64 @@ static void recordings_of_different_lengths_are_told_by_the_second(void **state)
     assert_true(counts[0] >= 95 && counts[1] >= 95);
 }
 
+/* A worker that sleeps most of the time, in a loop; how often it does each of that says how much it did. */
+static void build_worker(struct wp_facts *facts, const char *release, double sleep_ms, double wait_ms, bool is_later)
+{
+    const struct hop loop[] = {{"[packer];w", WP_UNDERSTOOD_FUNCTIONS, 0.27, 0.01},
+        {"[packer];w", WP_RUNNING_NOT_SAMPLED, 0.12, 0.02}, {"[packer];w;k:schedule", WP_SCHEDULER, 0.26, 0.2},
+        {"[packer];w;sleep:futex", WP_OTHER_PATH, wait_ms, 0.05}};
+    struct wp_report *report = wp_report_create();
+    uint64_t seed = is_later ? 7 : 5;
+    uint32_t sleep = sample_node(report, "[packer];w;nap;sleep:clock_nanosleep"), nodes[4];
+    for (size_t i = 0; i < 4; i++)
+        nodes[i] = sample_node(report, loop[i].stack);
+    for (unsigned recording = 0; recording < RECORDINGS; recording++) {
+        uint64_t began = START + (2 * recording + is_later) * APART, at = began;
+        while (at < began + (uint64_t)LENGTH_MS * MS) {
+            uint64_t slept = at + (uint64_t)(sleep_ms * (1 + 0.05 * (chance(&seed) - 0.5)) * (double)MS);
+            wp_report_add_at(report, sleep, WP_DELIBERATE_SLEEP, at, slept);
+            at = slept;
+            for (size_t i = 0; i < 4; i++) {
+                uint64_t ns = (uint64_t)(loop[i].ms * exp(loop[i].drift * normal(&seed)) * (double)MS);
+                wp_report_add_at(report, nodes[i], loop[i].category, at, at + ns);
+                at += ns;
+            }
+        }
+        wp_report_activity(report, began, at);
+    }
+    assert_int_equal(wp_facts_build(facts, release, "service", report, NULL, NULL), 0);
+    facts->recordings = RECORDINGS;
+}
+
+/* A sleep that takes longer, and what waits for it, do not make the rest faster, nor are they the measure. */
+static void a_hop_of_most_of_the_time_is_found(void **state)
+{
+    struct wp_facts facts[2];
+    struct wp_compare made;
+    bool is_found = false;
+    (void)state;
+    build_worker(&facts[0], "v1", 2.6, 0.4, false);
+    build_worker(&facts[1], "v2", 3.1, 1.6, true);
+    assert_int_equal(wp_compare_build(&made, &facts[0], &facts[1], &WP_COMPARE_DEFAULTS, NULL), 0);
+    assert_int_equal(made.options.per, WP_PER_WORK);
+    for (size_t i = 0; i < made.changes[WP_CHANGE_HOPS].count; i++) {
+        const struct wp_change *row = &made.changes[WP_CHANGE_HOPS].rows[i];
+        assert_int_not_equal(row->verdict, WP_VERDICT_BETTER);
+        if (row->category == WP_DELIBERATE_SLEEP)
+            is_found = row->verdict == WP_VERDICT_WORSE && fabs(row->percent - 19.2) < 2;
+    }
+    assert_true(is_found);
+    wp_compare_fini(&made);
+    wp_facts_fini(&facts[0]);
+    wp_facts_fini(&facts[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_slower_hop_is_found_and_named),
         cmocka_unit_test(equals_raise_no_alarm), cmocka_unit_test(what_happens_at_times_is_no_change),
-        cmocka_unit_test(load_is_no_change_of_hops), cmocka_unit_test(a_single_recording_is_told_by_the_second),
+        cmocka_unit_test(load_is_no_change_of_hops), cmocka_unit_test(a_hop_of_most_of_the_time_is_found),
+        cmocka_unit_test(a_single_recording_is_told_by_the_second),
         cmocka_unit_test(recordings_of_different_lengths_are_told_by_the_second)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
