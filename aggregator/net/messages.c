@@ -245,16 +245,6 @@ static void add_arrival(struct wp_messages *messages, struct wp_socket *socket, 
     messages->ring_bytes += wp_arrivals_bytes(&socket->arrivals) - before;
 }
 
-bool wp_messages_is_served(const struct wp_messages *messages, const struct wp_socket *socket, uint32_t id)
-{
-    const struct wp_socket_entry *entry = wp_dictionary_socket(messages->dictionary, id);
-    if (socket->opener)
-        return socket->opener == WP_OPENER_THERE;
-    if (socket->connecting.time_ns)
-        return false;
-    return socket->opened_ns || (entry && entry->local_port < entry->remote_port);
-}
-
 static void add_receive(struct wp_messages *messages, const struct wp_event *event, uint32_t thread, uint64_t others_ns)
 {
     struct wp_socket *socket = at(messages, event->d);
@@ -549,12 +539,6 @@ bool wp_messages_last_send(const struct wp_messages *messages, uint32_t id, uint
         return false;
     *send = *send_at(socket, i - 1);
     return true;
-}
-
-enum wp_opener wp_messages_opener(const struct wp_messages *messages, uint32_t id)
-{
-    const struct wp_socket *socket = wp_messages_socket(messages, id);
-    return socket ? (enum wp_opener)socket->opener : WP_OPENER_UNKNOWN;
 }
 
 uint64_t wp_messages_asked(const struct wp_messages *messages, uint32_t id, uint64_t before_ns)

@@ -2,6 +2,7 @@
 #include "aggregator/timeline/timeline.h"
 
 #include "aggregator/net/connections.h"
+#include "aggregator/timeline/askers.h"
 #include "aggregator/timeline/gap_repair.h"
 #include "aggregator/timeline/process_ends.h"
 #include "aggregator/timeline/process_rows.h"
@@ -119,6 +120,7 @@ static uint32_t process_of(struct wp_timeline *timeline, const struct wp_thread_
         .comm = entry->comm,
         .start_ns = entry->start_ns,
         .made_ns = timeline->now_ns,
+        .started_by = wp_askers_starter(timeline, entry),
         .is_recorder = entry->flags & WP_THREAD_SELF};
     wp_process_rows_add(timeline, &timeline->processes[process]);
     wp_intmap_put(&timeline->process_of_pid, (struct wp_intkey){entry->pid, 0}, process);
@@ -190,8 +192,7 @@ static __attribute__((noinline)) uint32_t new_thread(struct wp_timeline *timelin
     uint32_t thread = make_thread(timeline);
     if (!thread)
         return 0;
-    /* A leader with a tid that was used before is a new process with an old pid. */
-    bool is_new = entry->tid == entry->pid;
+    bool is_new = entry->tid == entry->pid; /* a leader with a tid that was used before: a new process, an old pid */
     return bind_entry(timeline, entry_id, thread, is_new) ? thread : 0;
 }
 
@@ -537,9 +538,8 @@ void wp_timeline_event(struct wp_timeline *timeline, const struct wp_event *orig
     case WP_EVENT_SOCK_LEAVE:
     case WP_EVENT_LOCAL:
     case WP_EVENT_SOCK_RECV:
-        wp_messages_event(&timeline->messages, event, thread_of(timeline, event->thread));
-        if (event->kind == WP_EVENT_SOCK_RECV)
-            wp_unseen_read(timeline, thread_of(timeline, event->thread), event);
+        wp_askers_message(timeline, event, thread_of(timeline, event->thread));
+        wp_unseen_read(timeline, thread_of(timeline, event->thread), event);
         break;
     case WP_EVENT_SOCK_RETRANSMIT: /* nothing waits on it here: it is counted */
         if (timeline->messages.connections)
@@ -594,7 +594,7 @@ void wp_timeline_fact(struct wp_timeline *timeline, const struct wp_event *event
     if (event->kind >= WP_EVENT_BLOCK_INSERT && event->kind <= WP_EVENT_BLOCK_COMPLETE)
         wp_blockops_event(&timeline->blockops, event, thread_of(timeline, event->thread));
     else if (event->kind >= WP_EVENT_SOCK_SEND && event->kind <= WP_EVENT_SOCK_STATE)
-        wp_messages_event(&timeline->messages, event, thread_of(timeline, event->thread));
+        wp_askers_message(timeline, event, thread_of(timeline, event->thread));
     else if (event->kind == WP_EVENT_REASON)
         wp_timeline_reason(timeline, event, thread_of(timeline, event->thread));
 }
