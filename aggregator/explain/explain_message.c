@@ -18,6 +18,7 @@
 #include "aggregator/explain/explain_shard.h"
 #include "aggregator/explain/explain_thread.h"
 #include "aggregator/net/message_datagrams.h"
+#include "aggregator/net/message_roles.h"
 #include "aggregator/peer/shard_peers.h"
 #include "aggregator/timeline/names.h"
 #include "aggregator/timeline/process_ends.h"

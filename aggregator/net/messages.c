@@ -4,6 +4,7 @@
 #include "aggregator/net/connections.h"
 #include "aggregator/net/message_datagrams.h"
 #include "aggregator/net/message_replies.h"
+#include "aggregator/net/message_roles.h"
 #include "aggregator/net/socket_key.h"
 #include "common/array.h"
 #include "common/clock.h"

@@ -43,14 +43,6 @@ uint64_t wp_messages_position(const struct wp_messages *messages, uint32_t id, u
  */
 bool wp_messages_sent(
     const struct wp_messages *messages, uint32_t id, uint32_t position, uint64_t arrival_ns, struct wp_send *send);
-/* Which end opened the connection; UNKNOWN also for a socket of which nothing is known. */
-enum wp_opener wp_messages_opener(const struct wp_messages *messages, uint32_t id);
-/* Which end asks there: who opened it, if nothing else was found out. */
-enum wp_opener wp_messages_asker(const struct wp_messages *messages, uint32_t id);
-/* Found out of both ends of a connection on this host, which are known: whether who accepted it asks there. */
-void wp_messages_judge(struct wp_messages *messages, uint32_t accepted, uint32_t opened, bool is_accepted_asking);
-/* Others ask there, as who opened it mostly does, and this end answers. Where it is not known who did, the smaller port. */
-bool wp_messages_is_served(const struct wp_messages *messages, const struct wp_socket *socket, uint32_t id);
 /* The last send before that. */
 bool wp_messages_last_send(const struct wp_messages *messages, uint32_t id, uint64_t before_ns, struct wp_send *send);
 /* When something was last sent before that on a connection which this end opened: it waits for an answer; 0: no such

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/timeline/askers.h"
 
+#include "aggregator/net/message_roles.h"
+#include "aggregator/net/messages.h"
+
+#define LOOKS 16u   /* at the first transfers of an end: later ones of a connection to another host cost nothing */
 #define STARTERS 4u /* one above the other, that are looked at: a shell may stand between */
 
 static struct wp_process *process_of_pid(struct wp_timeline *timeline, uint32_t pid)
@@ -59,7 +63,8 @@ static void judge(struct wp_timeline *timeline, uint32_t id, uint32_t thread)
 {
     struct wp_messages *messages = &timeline->messages;
     const struct wp_socket *here = wp_messages_socket(messages, id);
-    uint32_t peer = here && here->opener && !here->is_judged ? wp_messages_peer(messages, id) : 0;
+    bool is_wanted = here && here->opener && !here->is_judged && here->send_ring.end + here->receive_ring.end < LOOKS;
+    uint32_t peer = is_wanted ? wp_messages_peer(messages, id) : 0;
     const struct wp_socket *there = peer ? wp_messages_socket(messages, peer) : NULL;
     uint32_t other = there ? user_of(there) : 0;
     if (!other)

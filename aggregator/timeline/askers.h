@@ -6,7 +6,7 @@
  * it listens, and is called back. There it asks on what it accepted, and waits for answers: workers of Gradle, R,
  * Maven's forks, debuggers. It is not so where the start of the connection was seen, and who opened it spoke first.
  */
-#include "aggregator/timeline/timeline.h"
+#include "aggregator/timeline/timeline_types.h"
 
 /* Pid of who started the process that comes up with that entry; 0: not known. */
 uint32_t wp_askers_starter(struct wp_timeline *timeline, const struct wp_thread_entry *entry);
