@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/net/message_roles.h"
 
-#include "aggregator/net/messages.h"
-
 bool wp_messages_is_served(const struct wp_messages *messages, const struct wp_socket *socket, uint32_t id)
 {
     const struct wp_socket_entry *entry = wp_dictionary_socket(messages->dictionary, id);

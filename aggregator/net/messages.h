@@ -22,11 +22,6 @@ void wp_messages_event(struct wp_messages *messages, const struct wp_event *even
 void wp_messages_forget(struct wp_messages *messages, uint64_t horizon_ns);
 /* The thread of that index is gone. */
 void wp_messages_forget_thread(struct wp_messages *messages, uint32_t thread);
-/* NULL: no event of such a socket came, or it is forgotten. */
-static inline const struct wp_socket *wp_messages_socket(const struct wp_messages *messages, uint32_t id)
-{
-    return wp_idtable_has(&messages->table, id) ? (const struct wp_socket *)messages->table.items + id : NULL;
-}
 /* What is held of memory. */
 size_t wp_messages_bytes(const struct wp_messages *messages);
 /* The other end on this host of socket `id`, or 0. */

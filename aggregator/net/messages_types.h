@@ -101,4 +101,10 @@ struct wp_messages {
 /* Of a datagram's position: its key, since nobody here sent it. */
 #define WP_DATAGRAM_ELSEWHERE ((uint64_t)1 << 63)
 
+/* NULL: no event of such a socket came, or it is forgotten. */
+static inline const struct wp_socket *wp_messages_socket(const struct wp_messages *messages, uint32_t id)
+{
+    return wp_idtable_has(&messages->table, id) ? (const struct wp_socket *)messages->table.items + id : NULL;
+}
+
 #endif
