@@ -33,6 +33,7 @@ struct wp_thread_entry {
     uint32_t cmdline_matches[4]; /* string ids of the patterns that its command line matches, 0: none */
     uint32_t parent_pid;      /* of the creator, which may be forgotten first; 0 unknown. A dictionary fills it in, */
     uint64_t parent_start_ns; /* and this: they are not on the wire */
+    uint32_t started_by;      /* pid of who created a process that is older than the recording, 0 unknown */
 };
 #define WP_THREAD_KERNEL 1u
 #define WP_THREAD_COMMAND 2u /* the recorded command, from its exec on */

@@ -130,7 +130,8 @@ static int decode_threads(struct wp_batch *b, const Wakepath__Wire__Batch *m, st
             .parent = t->parent,
             .flags = t->flags,
             .release = t->release,
-            .workload = t->workload};
+            .workload = t->workload,
+            .started_by = t->started_by};
         if (t->n_cmdline_matches > sizeof(e->cmdline_matches) / sizeof(e->cmdline_matches[0]))
             return bad(err, "a thread matches too many patterns");
         for (size_t j = 0; j < t->n_cmdline_matches; j++)

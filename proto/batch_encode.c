@@ -67,6 +67,7 @@ static void encode_threads(const struct wp_batch *b, struct scratch *scratch, Wa
         t->flags = e->flags;
         t->release = e->release;
         t->workload = e->workload;
+        t->started_by = e->started_by;
         t->cmdline_matches = scratch_alloc(scratch, sizeof(e->cmdline_matches));
         for (size_t j = 0; j < sizeof(e->cmdline_matches) / sizeof(e->cmdline_matches[0]); j++)
             if (e->cmdline_matches[j])

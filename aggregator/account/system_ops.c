@@ -2,6 +2,7 @@
 #include "aggregator/account/system_ops.h"
 
 #include "aggregator/net/message_ring.h"
+#include "aggregator/net/message_roles.h"
 #include "aggregator/net/messages.h"
 #include "aggregator/timeline/names.h"
 

@@ -18,6 +18,7 @@
 #include "aggregator/explain/explain_shard.h"
 #include "aggregator/explain/explain_thread.h"
 #include "aggregator/net/message_datagrams.h"
+#include "aggregator/net/message_roles.h"
 #include "aggregator/peer/shard_peers.h"
 #include "aggregator/timeline/names.h"
 #include "aggregator/timeline/process_ends.h"
@@ -132,7 +133,7 @@ bool wp_wait_is_for_others(struct wp_explainer *x, const struct wp_wait *wait)
     struct wp_send send;
     if (slice->cause != WP_CAUSE_MESSAGE || slice->cause_a & WP_POSITION_ACKNOWLEDGES || !slice->wake_ns ||
         !wp_wait_is_choosing(slice) || slice->flags & WP_SLICE_PREEMPTED ||
-        wp_messages_opener(&x->timeline->messages, slice->cause_d) != WP_OPENER_THERE ||
+        wp_messages_asker(&x->timeline->messages, slice->cause_d) != WP_OPENER_THERE ||
         !find_far(x, slice->cause_d, slice->cause_a, slice->wake_ns, &far) || !find_send(x, wait, &far, &send))
         return false;
     uint32_t process = far.timeline->identities[far.timeline->threads[send.thread].identity].process;

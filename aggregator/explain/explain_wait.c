@@ -17,6 +17,7 @@
 #include "aggregator/explain/explain_thread.h"
 #include "aggregator/explain/explain_turn.h"
 #include "aggregator/explain/explain_unheard.h"
+#include "aggregator/net/message_roles.h"
 #include "aggregator/timeline/holders.h"
 #include "aggregator/timeline/memory_shares.h"
 #include "aggregator/timeline/names.h"

@@ -4,6 +4,7 @@
 #include "aggregator/net/connections.h"
 #include "aggregator/net/message_datagrams.h"
 #include "aggregator/net/message_replies.h"
+#include "aggregator/net/message_roles.h"
 #include "aggregator/net/socket_key.h"
 #include "common/array.h"
 #include "common/clock.h"
@@ -243,16 +244,6 @@ static void add_arrival(struct wp_messages *messages, struct wp_socket *socket, 
     size_t before = wp_arrivals_bytes(&socket->arrivals);
     wp_arrivals_add(&socket->arrivals, &(struct wp_arrival){event->time_ns, (uint32_t)event->a});
     messages->ring_bytes += wp_arrivals_bytes(&socket->arrivals) - before;
-}
-
-bool wp_messages_is_served(const struct wp_messages *messages, const struct wp_socket *socket, uint32_t id)
-{
-    const struct wp_socket_entry *entry = wp_dictionary_socket(messages->dictionary, id);
-    if (socket->opener)
-        return socket->opener == WP_OPENER_THERE;
-    if (socket->connecting.time_ns)
-        return false;
-    return socket->opened_ns || (entry && entry->local_port < entry->remote_port);
 }
 
 static void add_receive(struct wp_messages *messages, const struct wp_event *event, uint32_t thread, uint64_t others_ns)
@@ -549,12 +540,6 @@ bool wp_messages_last_send(const struct wp_messages *messages, uint32_t id, uint
         return false;
     *send = *send_at(socket, i - 1);
     return true;
-}
-
-enum wp_opener wp_messages_opener(const struct wp_messages *messages, uint32_t id)
-{
-    const struct wp_socket *socket = wp_messages_socket(messages, id);
-    return socket ? (enum wp_opener)socket->opener : WP_OPENER_UNKNOWN;
 }
 
 uint64_t wp_messages_asked(const struct wp_messages *messages, uint32_t id, uint64_t before_ns)

@@ -22,11 +22,6 @@ void wp_messages_event(struct wp_messages *messages, const struct wp_event *even
 void wp_messages_forget(struct wp_messages *messages, uint64_t horizon_ns);
 /* The thread of that index is gone. */
 void wp_messages_forget_thread(struct wp_messages *messages, uint32_t thread);
-/* NULL: no event of such a socket came, or it is forgotten. */
-static inline const struct wp_socket *wp_messages_socket(const struct wp_messages *messages, uint32_t id)
-{
-    return wp_idtable_has(&messages->table, id) ? (const struct wp_socket *)messages->table.items + id : NULL;
-}
 /* What is held of memory. */
 size_t wp_messages_bytes(const struct wp_messages *messages);
 /* The other end on this host of socket `id`, or 0. */
@@ -43,10 +38,6 @@ uint64_t wp_messages_position(const struct wp_messages *messages, uint32_t id, u
  */
 bool wp_messages_sent(
     const struct wp_messages *messages, uint32_t id, uint32_t position, uint64_t arrival_ns, struct wp_send *send);
-/* Which end opened the connection; UNKNOWN also for a socket of which nothing is known. */
-enum wp_opener wp_messages_opener(const struct wp_messages *messages, uint32_t id);
-/* Others opened it: they ask, and this end answers. Where it is not known who did, the smaller port. */
-bool wp_messages_is_served(const struct wp_messages *messages, const struct wp_socket *socket, uint32_t id);
 /* The last send before that. */
 bool wp_messages_last_send(const struct wp_messages *messages, uint32_t id, uint64_t before_ns, struct wp_send *send);
 /* When something was last sent before that on a connection which this end opened: it waits for an answer; 0: no such

@@ -50,6 +50,8 @@ struct wp_socket {
     uint32_t peer;                   /* the other end on this host, found when one of them was over; 0 none */
     bool has_asked;                  /* its connection request was seen to be sent: one byte */
     uint8_t opener;                  /* enum wp_opener */
+    uint8_t asker;                   /* the same: which end asks, where it is known that it is not who opened it */
+    bool is_judged;                  /* who asks has been found out */
 };
 
 /* The first send on a connection that others opened, after something was read there: a reply begins to leave. */
@@ -98,5 +100,11 @@ struct wp_messages {
 };
 /* Of a datagram's position: its key, since nobody here sent it. */
 #define WP_DATAGRAM_ELSEWHERE ((uint64_t)1 << 63)
+
+/* NULL: no event of such a socket came, or it is forgotten. */
+static inline const struct wp_socket *wp_messages_socket(const struct wp_messages *messages, uint32_t id)
+{
+    return wp_idtable_has(&messages->table, id) ? (const struct wp_socket *)messages->table.items + id : NULL;
+}
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/net/owed.h"
 
+#include "aggregator/net/message_roles.h"
 #include "aggregator/net/messages.h"
 
 #define READS 32u /* that are looked at for one which is owed an answer */

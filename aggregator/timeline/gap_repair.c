@@ -149,7 +149,8 @@ static bool is_reading(const struct wp_slice *slice)
 
 void wp_unseen_read(struct wp_timeline *timeline, uint32_t index, const struct wp_event *event)
 {
-    struct wp_slice *slice = index ? wp_thread_last(&timeline->threads[index]) : NULL;
+    bool is_read = event->kind == WP_EVENT_SOCK_RECV;
+    struct wp_slice *slice = index && is_read ? wp_thread_last(&timeline->threads[index]) : NULL;
     if (!slice || slice->wake_ns || !slice->in_ns || slice->end_ns ||
         slice->flags & (WP_SLICE_PREEMPTED | WP_SLICE_FIRST) || !is_reading(slice) ||
         event->time_ns - slice->in_ns > WP_UNSEEN_READ_NS)

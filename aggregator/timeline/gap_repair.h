@@ -26,7 +26,7 @@ void wp_gap_repair_out(struct wp_timeline *timeline, uint32_t thread, uint64_t a
  * that ended a request of this thread meanwhile, or one that waits for its end since before the sleep.
  */
 void wp_unseen_waking(struct wp_timeline *timeline, uint32_t thread);
-/* The thread has read from a socket: if that is what it slept for, the message woke it. */
+/* A SOCK event: the thread has read from a socket: if that is what it slept for, the message woke it. */
 void wp_unseen_read(struct wp_timeline *timeline, uint32_t thread, const struct wp_event *event);
 
 #endif

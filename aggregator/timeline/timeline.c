@@ -2,6 +2,7 @@
 #include "aggregator/timeline/timeline.h"
 
 #include "aggregator/net/connections.h"
+#include "aggregator/timeline/askers.h"
 #include "aggregator/timeline/gap_repair.h"
 #include "aggregator/timeline/process_ends.h"
 #include "aggregator/timeline/process_rows.h"
@@ -523,9 +524,8 @@ void wp_timeline_event(struct wp_timeline *timeline, const struct wp_event *orig
     case WP_EVENT_SOCK_LEAVE:
     case WP_EVENT_LOCAL:
     case WP_EVENT_SOCK_RECV:
-        wp_messages_event(&timeline->messages, event, thread_of(timeline, event->thread));
-        if (event->kind == WP_EVENT_SOCK_RECV)
-            wp_unseen_read(timeline, thread_of(timeline, event->thread), event);
+        wp_askers_message(timeline, event, thread_of(timeline, event->thread));
+        wp_unseen_read(timeline, thread_of(timeline, event->thread), event);
         break;
     case WP_EVENT_SOCK_RETRANSMIT: /* nothing waits on it here: it is counted */
         if (timeline->messages.connections)
@@ -580,7 +580,7 @@ void wp_timeline_fact(struct wp_timeline *timeline, const struct wp_event *event
     if (event->kind >= WP_EVENT_BLOCK_INSERT && event->kind <= WP_EVENT_BLOCK_COMPLETE)
         wp_blockops_event(&timeline->blockops, event, thread_of(timeline, event->thread));
     else if (event->kind >= WP_EVENT_SOCK_SEND && event->kind <= WP_EVENT_SOCK_STATE)
-        wp_messages_event(&timeline->messages, event, thread_of(timeline, event->thread));
+        wp_askers_message(timeline, event, thread_of(timeline, event->thread));
     else if (event->kind == WP_EVENT_REASON)
         wp_timeline_reason(timeline, event, thread_of(timeline, event->thread));
 }

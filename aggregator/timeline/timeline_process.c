@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/timeline/timeline_process.h"
 
+#include "aggregator/timeline/askers.h"
 #include "aggregator/timeline/process_rows.h"
 
 /* The next process, zeros. 0: out of memory. */
@@ -35,6 +36,7 @@ uint32_t wp_timeline_process(struct wp_timeline *timeline, uint32_t entry_id, bo
         .comm = leader ? leader->comm : entry->comm,
         .start_ns = leader ? leader->start_ns : entry->start_ns,
         .made_ns = timeline->now_ns,
+        .started_by = wp_askers_starter(timeline, leader ? leader : entry),
         .is_recorder = entry->flags & WP_THREAD_SELF};
     wp_process_rows_add(timeline, &timeline->processes[process]);
     wp_intmap_put(&timeline->process_of_pid, (struct wp_intkey){entry->pid, 0}, process);

@@ -242,6 +242,7 @@ static void save_processes(struct save *save, const uint64_t *later_ns)
         row->pid = process->pid;
         row->comm = process->comm;
         row->start_ns = process->start_ns;
+        row->started_by = process->started_by;
         row->is_recorder = process->is_recorder;
         row->is_grouped = process->looked_ns >= save->horizon_ns ? process->was_grouped : process->is_grouped;
         row->running_ns = process->running_ns - later_ns[i];
@@ -380,8 +381,7 @@ static void save_sockets(struct save *save)
         if (!socket)
             continue;
         uint64_t isn = messages->connections ? wp_connections_sequence(messages->connections, messages->host, id) : 0;
-        struct wp_event state = {.kind = WP_EVENT_SOCK_STATE, .d = id};
-        state.time_ns = socket->connecting.time_ns;
+        struct wp_event state = {.kind = WP_EVENT_SOCK_STATE, .time_ns = socket->connecting.time_ns, .d = id};
         state.b = TCP_CLOSE;
         state.c = TCP_SYN_SENT;
         add_socket_fact(save, socket->connecting.thread, state);
@@ -546,14 +546,14 @@ int wp_timeline_set_processes(struct wp_timeline *timeline, Wakepath__Resume__Pr
         timeline->processes[i] = (struct wp_process){.pid = rows[i]->pid,
             .comm = rows[i]->comm,
             .start_ns = rows[i]->start_ns,
+            .started_by = rows[i]->started_by,
             .running_ns = rows[i]->running_ns,
             .is_recorder = rows[i]->is_recorder,
             .is_grouped = rows[i]->is_grouped,
             .quota = {.cgroup = rows[i]->quota_cgroup, .period_ns = rows[i]->quota_period_ns},
             .ended_by = rows[i]->ended_by};
-        if (i &&
-            wp_intmap_put(
-                &timeline->process_of_pid, (struct wp_intkey){rows[i]->pid, 0}, i)) /* the later one has the number */
+        struct wp_intkey pid = {rows[i]->pid, 0};
+        if (i && wp_intmap_put(&timeline->process_of_pid, pid, i)) /* the later one has the number */
             return -ENOMEM;
     }
     timeline->process_count = count ? (uint32_t)count : 1;

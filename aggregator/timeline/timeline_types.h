@@ -134,6 +134,7 @@ struct wp_process {
     uint32_t pid;
     uint32_t comm;       /* dictionary string id of its leader (or of the first thread seen) */
     uint32_t identities; /* of its threads */
+    uint32_t started_by; /* pid of who created it, 0 unknown (askers.h) */
     uint64_t start_ns;
     uint64_t running_ns;   /* time on a CPU so far, for "busiest" */
     uint64_t made_ns;      /* when it came up */

@@ -282,19 +282,25 @@ static uint32_t read_exe(struct wp_thread_table *t, uint32_t pid)
     return wp_dict_writer_string(t->options.dict, target);
 }
 
+/* Pid of who created that process; 0: it is gone. */
+static uint32_t read_parent(uint32_t pid)
+{
+    char text[1024];
+    const char *name_end =
+        read_proc(pid, "stat", text, sizeof(text)) ? strrchr(text, ')') : NULL; /* the name may hold anything */
+    unsigned parent = 0;
+    return name_end && sscanf(name_end, ") %*c %u", &parent) == 1 ? parent : 0;
+}
+
 /* The child that will run the command is the recorder's until its exec. */
 static bool is_own(const struct wp_thread_table *t, uint32_t pid)
 {
-    char text[1024];
     uint32_t self = t->options.self_pid, recorder = t->options.recorder_pid;
     if (pid == t->options.command_pid && t->is_command_there)
         return false;
     if (!pid || pid == self || !recorder || pid == recorder || !t->options.reads_proc)
         return pid && (pid == self || pid == recorder);
-    const char *name_end =
-        read_proc(pid, "stat", text, sizeof(text)) ? strrchr(text, ')') : NULL; /* the name may hold anything */
-    unsigned parent = 0;
-    return name_end && sscanf(name_end, ") %*c %u", &parent) == 1 && parent == recorder;
+    return read_parent(pid) == recorder;
 }
 
 /* What belongs to a process: from another thread of it that is known, else from /proc. */
@@ -321,6 +327,7 @@ static void fill_process(struct wp_thread_table *t, struct wp_thread_entry *entr
     if (!entry->exe && (errno == ENOENT || errno == ESRCH)) /* it is gone, or a thread of the kernel */
         return;
     read_release(t, entry->pid, &entry->release);
+    entry->started_by = read_parent(entry->pid);
     char cmdline[4096];
     if (t->patterns.count && read_proc(entry->pid, "cmdline", cmdline, sizeof(cmdline)))
         judge_cmdline(t, entry, cmdline);

@@ -172,8 +172,8 @@ static const char *called_from(struct walk *walk, const struct group *group, uin
         wp_code_location_at(walk->facts, walk->causes.locations, flame->cells[most].node);
     if (!location.function || !strcmp(location.function, wp_facts_frame_name(walk->facts, function)))
         return "";
-    struct wp_pool *pool = &walk->facts->pool;
-    return wp_pool_printf(pool, ", called from %s", wp_code_location_text(pool, &location));
+    const char *text = wp_code_location_text(&walk->facts->pool, &location);
+    return wp_pool_printf(&walk->facts->pool, ", called from %s", text);
 }
 
 /* The function in which this process ran longest; NULL when none was sampled. */
@@ -299,7 +299,7 @@ static void add_process(struct walk *walk, const struct group *group, const char
                                                    : "waiting",
                 wp_role_name(role, name)),
             .ns = group->ns,
-            .rank_ns = group->ns - group->categories[WP_OTHER_PATH],
+            .rank_ns = group->ns - group->categories[WP_OTHER_PATH] - group->categories[WP_DELIBERATE_SLEEP],
             .page = WP_PAGE_FLAME,
             .fragment = fragment(facts, "process", name)});
 }

@@ -111,6 +111,8 @@ ZOO = {
     "lock_handler.go": (["slowQuote"], {"lock_held_across_io"}),
     "slow_handler.go": (["slowQuote", "another slow_handler"], {"n_plus_one"}),
     "pace_pool.go": (["coolDown"], {"polling"}),
+    "call_back.go": (["`main.dispatch`", "for exe,", "`main.appraise`"], {"n_plus_one"}),
+    "slow_consumer.go": (["renderInvoice"], {"polling"}),
     "token_pipe.c": (["take_token"], {"pool_too_small"}),
     "fan_out_asyncio.py": (["in `serve`", "one after the other"], {"serial_fan_out"}),
     "n_plus_one_http.js": (["tcp 127.0.0.1:7397"], {"n_plus_one"}),
@@ -132,7 +134,8 @@ ZOO = {
     "process_lock.py": (["in `append_entry`", "`fsync`"], {"lock_held_across_io", "pool_too_small", "fsync_per_item"}),
 }
 INTERPRETERS = {".py": "/usr/bin/python3", ".sh": "/bin/bash", ".js": "node", ".pl": "perl", ".rb": "ruby", ".php": "php"}
-OPTIONS = {"bill_ledger.py": ["--threads"], "pool_requests.py": ["--threads"], "asks_once.py": ["--threads"], "connects_each.py": ["--threads"]}
+OPTIONS = {"bill_ledger.py": ["--threads"], "pool_requests.py": ["--threads"], "asks_once.py": ["--threads"], "connects_each.py": ["--threads"],
+           "call_back.go": ["-a", "main=comm=call_back,busy"], "slow_consumer.go": ["-a", "main=comm=slow_consumer,busy"]}
 QUICK = ("lock_sleep.c", "n_plus_one.c", "poll_file.sh")
 
 

@@ -482,6 +482,20 @@ static void no_more_than_all_of_a_difference(void **state)
     wp_facts_fini(&facts);
 }
 
+/* It naps beside whatever the program does. */
+static void naps_of_a_monitor_are_no_cause(void **state)
+{
+    struct wp_report *report = wp_report_create();
+    struct wp_facts facts;
+    (void)state;
+    add(report, "[shop];sleep:futex runtime.m0+0x148 (shop);[shop];runtime.sysmon@shop;sleep:nanosleep",
+        WP_DELIBERATE_SLEEP, 90);
+    add(report, "[shop];main.append;sleep:read;io:vda", WP_BLOCKING_IO, 60);
+    build(&facts, report);
+    assert_non_null(strstr(facts.findings[0].sentence, "shop waits 60.0 ms (40 %) for the disk"));
+    wp_facts_fini(&facts);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_lock), cmocka_unit_test(a_ring), cmocka_unit_test(signals),
@@ -491,6 +505,7 @@ int main(void)
         cmocka_unit_test(a_main_thread_that_waits_for_another), cmocka_unit_test(a_thread_between),
         cmocka_unit_test(programs_under_wrappers), cmocka_unit_test(a_pool_of_several_callers),
         cmocka_unit_test(a_lock_behind_a_lock), cmocka_unit_test(answers_that_others_are_busy_for),
-        cmocka_unit_test(a_time_limit), cmocka_unit_test(calls_that_say_little)};
+        cmocka_unit_test(a_time_limit), cmocka_unit_test(calls_that_say_little),
+        cmocka_unit_test(naps_of_a_monitor_are_no_cause)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
