@@ -2,6 +2,7 @@
 #include "reporter/findings/caller_text.h"
 
 #include "reporter/findings/callers.h"
+#include "reporter/findings/cause_callers.h"
 
 #include <string.h>
 
@@ -55,15 +56,29 @@ static uint64_t time_of(const struct wp_cause_case *of, uint32_t place, uint32_t
     return ns;
 }
 
-static const char *text_of(const struct wp_cause_case *of, uint32_t place, bool is_above, uint64_t ns)
+/* Who is told as calling there, by the node of its place; 0: nobody. */
+static uint32_t told_caller(const struct wp_cause_case *of, uint32_t place, bool is_above, uint64_t ns)
 {
     uint32_t caller = wp_code_location_caller(of->facts, of->causes->locations, place);
     if (!caller || wp_code_location_is_entry(wp_facts_frame_name(of->facts, of->facts->flame.nodes[caller].frame)))
+        return 0;
+    struct wp_code_location call = wp_code_location_call(of->facts, caller, place);
+    bool is_told = is_helper(of, place, &call) && wp_cause_caller_has_most(time_of(of, place, caller, is_above), ns);
+    return is_told ? caller : 0;
+}
+
+static const char *text_of(const struct wp_cause_case *of, uint32_t place, bool is_above, uint64_t ns)
+{
+    uint32_t caller = told_caller(of, place, is_above, ns);
+    if (!caller)
         return "";
     struct wp_code_location call = wp_code_location_call(of->facts, caller, place);
-    return is_helper(of, place, &call) && time_of(of, place, caller, is_above) >= ns / 4 * 3
-        ? wp_pool_printf(&of->facts->pool, ", called from %s", wp_code_location_text(&of->facts->pool, &call))
-        : "";
+    return wp_pool_printf(&of->facts->pool, ", called from %s", wp_code_location_text(&of->facts->pool, &call));
+}
+
+uint32_t wp_caller_told(const struct wp_cause_case *of)
+{
+    return told_caller(of, of->cause->sleep, false, of->cause->ns);
 }
 
 const char *wp_caller_text(const struct wp_cause_case *of)

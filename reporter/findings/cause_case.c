@@ -2,6 +2,7 @@
 #include "reporter/findings/cause_case.h"
 
 #include "reporter/display/humanize.h"
+#include "reporter/findings/caller_text.h"
 #include "reporter/findings/cause_lock.h"
 #include "reporter/findings/cause_pieces.h"
 #include "reporter/findings/path_wait.h"
@@ -59,7 +60,7 @@ struct wp_cause_case wp_cause_case(const struct wp_causes *causes, struct wp_fac
     if (of.call_size && cause->kind != WP_CAUSE_KIND_UNENDED && cause->kind != WP_CAUSE_KIND_INTERRUPTED) {
         of.count = is_counted(cause->kind) ? cause->count : wp_cause_wakings(causes, facts, row, false);
         if (cause->kind != WP_CAUSE_KIND_PAUSE && cause->kind != WP_CAUSE_KIND_GARBAGE) /* wherever they are stopped */
-            of.threads = wp_cause_threads(causes, facts, cause->sleep);
+            of.threads = wp_cause_threads(causes, facts, row, wp_caller_told(&of));
     }
     of.sleeps = of.count;
     if (cause->kind == WP_CAUSE_KIND_DISK && wp_sync_call_is(of.call, of.call_size)) {

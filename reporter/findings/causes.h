@@ -53,6 +53,7 @@ struct wp_causes {
     bool *is_asked_inside;      /* the same, but for a program that timeout or a shell only waits for */
     uint32_t *cell_cause;       /* by cell of the flame: row + 1, 0 none ... */
     uint32_t *cell_sleep;       /* ... and the node that is to wp_cause_fact.sleep what the cell is to the cause */
+    bool *cell_rest;            /* by cell: another one calls there than who has most of that cause (cause_callers.h) */
     uint32_t count;
 };
 

@@ -219,7 +219,7 @@ static const struct {
     /* Of a function that several call, the caller tells more, if most of the time is its. */
     {{{"[app];main;rebuild;nap;usleep@libc.so.6;sleep:clock_nanosleep", WP_DELIBERATE_SLEEP, 80, 3},
          {"[app];main;rest;nap;usleep@libc.so.6;sleep:clock_nanosleep", WP_DELIBERATE_SLEEP, 20, 1}},
-        "", 0, "sleeps on purpose for 100 ms (100 %) in `nap`, called from `rebuild`, 4 times"},
+        "", 0, "sleeps on purpose for 80.0 ms (80 %) in `nap`, called from `rebuild`, 3 times"},
     {{{"[app];main;rebuild;nap;usleep@libc.so.6;sleep:clock_nanosleep", WP_DELIBERATE_SLEEP, 60, 3},
          {"[app];main;rest;nap;usleep@libc.so.6;sleep:clock_nanosleep", WP_DELIBERATE_SLEEP, 40, 1}},
         "", 0, "sleeps on purpose for 100 ms (100 %) in `nap`, 4 times"},
