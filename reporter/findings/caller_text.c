@@ -1,33 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/findings/caller_text.h"
 
-#include "reporter/findings/callers.h"
+#include "reporter/findings/caller_up.h"
 #include "reporter/findings/cause_callers.h"
 
 #include <string.h>
-
-/* The file of the layer's outermost function of the program, which calls `place` or who does so; NULL: not known. */
-static const char *outermost_file(const struct wp_cause_case *of, uint32_t place)
-{
-    uint32_t below = place, at = place, next;
-    while ((next = wp_code_location_caller(of->facts, of->causes->locations, at)) != 0) {
-        below = at;
-        at = next;
-    }
-    return wp_code_location_call(of->facts, at, below).file;
-}
-
-/* Whether its caller tells more than the function at that place: several call it, or it lies in a file of helpers. */
-static bool is_helper(const struct wp_cause_case *of, uint32_t place, const struct wp_code_location *call)
-{
-    uint32_t own = of->causes->locations[place];
-    if (of->causes->callers[of->facts->flame.nodes[own].frame] == WP_CALLERS_SEVERAL)
-        return true;
-    struct wp_code_location location = wp_code_location_at(of->facts, of->causes->locations, place);
-    const char *outermost = outermost_file(of, place);
-    return location.file && call->file && outermost && strcmp(location.file, call->file) != 0 &&
-        strcmp(location.file, outermost) != 0;
-}
 
 /* Whether the function of `place` stands between the nodes, called from there. */
 static bool is_between(const struct wp_cause_case *of, uint32_t place, uint32_t caller, const uint32_t ends[2])
@@ -62,8 +39,8 @@ static uint32_t told_caller(const struct wp_cause_case *of, uint32_t place, bool
     uint32_t caller = wp_code_location_caller(of->facts, of->causes->locations, place);
     if (!caller || wp_code_location_is_entry(wp_facts_frame_name(of->facts, of->facts->flame.nodes[caller].frame)))
         return 0;
-    struct wp_code_location call = wp_code_location_call(of->facts, caller, place);
-    bool is_told = is_helper(of, place, &call) && wp_cause_caller_has_most(time_of(of, place, caller, is_above), ns);
+    bool is_told = wp_caller_is_helper(of->causes, of->facts, place) &&
+        wp_cause_caller_has_most(time_of(of, place, caller, is_above), ns);
     return is_told ? caller : 0;
 }
 
@@ -86,7 +63,54 @@ const char *wp_caller_text(const struct wp_cause_case *of)
     return text_of(of, of->cause->sleep, false, of->cause->ns);
 }
 
+/* Whether the thread whose layer that node is on top of sleeps. */
+static bool is_asleep(const struct wp_facts *facts, uint32_t node)
+{
+    uint32_t style = 0;
+    for (; node && style != WP_STYLE_PROCESS && style != WP_STYLE_SLEEP; node = facts->flame.nodes[node].parent)
+        style = wp_facts_frame_style(facts, facts->flame.nodes[node].frame);
+    return style == WP_STYLE_SLEEP;
+}
+
+/* The cause's time in which layers above its sleep run what the holder runs; where its stacks do not have that, all of
+ * the flame's. */
+static void add_running(struct wp_caller_sums *sums, const struct wp_cause_case *of)
+{
+    const struct wp_flame *flame = &of->facts->flame;
+    const uint32_t *locations = of->causes->locations;
+    uint32_t frame = flame->nodes[locations[of->held.node]].frame;
+    for (uint32_t i = 0; i < flame->cell_count; i++) {
+        uint32_t at = of->causes->cell_cause[i] == of->row + 1 ? flame->cells[i].node : 0;
+        while (at && at != of->causes->cell_sleep[i] && (locations[at] != at || flame->nodes[at].frame != frame))
+            at = flame->nodes[at].parent;
+        if (at && at != of->causes->cell_sleep[i])
+            wp_caller_sums_add(sums, &flame->cells[i], at);
+    }
+    bool has_none = !sums->pieces;
+    for (uint32_t i = 0; has_none && i < flame->cell_count; i++) {
+        const struct wp_cell *cell = &flame->cells[i];
+        uint32_t place = locations[cell->node];
+        if (place && cell->category == WP_UNDERSTOOD_FUNCTIONS && flame->nodes[place].frame == frame)
+            wp_caller_sums_add(sums, cell, cell->node);
+    }
+}
+
 const char *wp_caller_of_holder_text(const struct wp_cause_case *of)
 {
-    return of->held.node ? text_of(of, of->held.node, true, of->held.ns) : "";
+    uint32_t node = of->held.node;
+    if (!node || is_asleep(of->facts, node))
+        return node ? text_of(of, node, true, of->held.ns) : "";
+    if (!of->causes->locations[node])
+        return "";
+    struct wp_caller_sums sums;
+    wp_caller_sums_init(&sums, of->causes, of->facts);
+    add_running(&sums, of);
+    uint32_t caller = wp_caller_up(&sums, node);
+    wp_caller_sums_fini(&sums);
+    const struct wp_flame_node *nodes = of->facts->flame.nodes;
+    uint32_t waits = of->causes->locations[of->cause->sleep];
+    if (!caller || (waits && nodes[caller].frame == nodes[waits].frame)) /* which the sentence has */
+        return "";
+    struct wp_code_location call = wp_code_location_call(of->facts, caller, node);
+    return wp_pool_printf(&of->facts->pool, ", called from %s", wp_code_location_text(&of->facts->pool, &call));
 }

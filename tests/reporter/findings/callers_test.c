@@ -75,9 +75,62 @@ static void a_threads_own_are_counted(void **state)
     wp_facts_fini(&facts);
 }
 
+#define HELPERS 3u
+
+static const struct {
+    struct {
+        const char *stack;
+        enum wp_category category;
+        uint64_t ms;
+    } cells[HELPERS];
+    const char *words;
+} runs[] = {
+    /* The helpers of helpers are passed by, where the program begins is no caller, */
+    {{{"[app];main;loop;handle_export;spin;now", WP_UNDERSTOOD_FUNCTIONS, 90},
+         {"[app];main;loop;handle_get;spin;now", WP_UNDERSTOOD_FUNCTIONS, 10},
+         {"[app];main;over;now", WP_UNDERSTOOD_FUNCTIONS, 5}},
+        "first of all in now, called from `handle_export`."},
+    {{{"[app];main;spin", WP_UNDERSTOOD_FUNCTIONS, 90}}, "first of all in spin."},
+    /* ... nor is where a thread does, but for a helper; and half of it is not for anybody. */
+    {{{"[app];run_thread;compute", WP_UNDERSTOOD_FUNCTIONS, 90}}, "first of all in compute."},
+    {{{"[app];run_thread;compute", WP_UNDERSTOOD_FUNCTIONS, 90}, {"[app];other;compute", WP_UNDERSTOOD_FUNCTIONS, 9}},
+        "first of all in compute, called from `run_thread`."},
+    {{{"[app];main;a;spin", WP_UNDERSTOOD_FUNCTIONS, 50}, {"[app];main;b;spin", WP_UNDERSTOOD_FUNCTIONS, 50}},
+        "first of all in spin."},
+    /* What an engine of scripts calls has no file. */
+    {{{"[node];serve@/srv/a.js;rank@/srv/a.js;sort;<anonymous>@/srv/a.js", WP_UNDERSTOOD_FUNCTIONS, 90}},
+        "first of all in <anonymous>, called from `rank`."},
+    /* A holder's, by the stacks of who waits for it, or where these do not say it. */
+    {{{"[app];main;put;pthread_mutex_lock@libc.so.6;sleep:futex table (app);[app];worker;rotate;compress;spin",
+          WP_UNDERSTOOD_FUNCTIONS, 90},
+         {"[app];main;serve;spin", WP_UNDERSTOOD_FUNCTIONS, 50}},
+        "it is held while `spin`, called from `compress`, runs."},
+    {{{"[ruby];reset@client.rb;gvl_acquire@libruby-3.1.so;rb_native_cond_wait@libruby-3.1.so;"
+       "pthread_cond_wait@libc.so.6;sleep:futex;path:[hog]",
+          WP_OTHER_PATH, 90},
+         {"[hog];serve@hog.ru;score@hog.ru;norm@hog.ru", WP_UNDERSTOOD_FUNCTIONS, 40}},
+        "it is held while `norm`, called from `score`, runs."},
+};
+
+static void who_runs_says_for_whom(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(runs) / sizeof(*runs); i++) {
+        struct wp_report *report = wp_report_create();
+        struct wp_facts facts;
+        for (size_t cell = 0; cell < HELPERS && runs[i].cells[cell].stack; cell++)
+            wp_report_add(report, sample_node(report, runs[i].cells[cell].stack), runs[i].cells[cell].category,
+                runs[i].cells[cell].ms * MS, 30);
+        assert_int_equal(wp_facts_build(&facts, "v1", "main", report, NULL, NULL), 0);
+        if (!strstr(facts.findings[0].sentence, runs[i].words))
+            fail_msg("%zu: %s", i, facts.findings[0].sentence);
+        wp_facts_fini(&facts);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_callers_own_are_counted), cmocka_unit_test(a_threads_own_are_counted)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(the_callers_own_are_counted),
+        cmocka_unit_test(a_threads_own_are_counted), cmocka_unit_test(who_runs_says_for_whom)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
