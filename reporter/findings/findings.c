@@ -28,6 +28,7 @@
 
 #define LEAST_SHARE 1000u    /* a finding below a thousandth of the total says nothing */
 #define PATTERN_SHARE 50u    /* a pattern of less than this part of the total is true, and mends nothing */
+#define MOST_RAISED 20u      /* by its pattern: nothing with so many times its time stands behind it */
 #define SERVED_SHARE 10u     /* requests that take this part of the total or more are what a program does */
 #define UNSAMPLED_SHARE 100u /* a process that runs less than this between samples says nothing */
 
@@ -209,11 +210,13 @@ static void note_most(uint64_t *most_ns, uint64_t part_ns, uint64_t ns)
         *most_ns = ns;
 }
 
-/* What a herd costs who wakes it: to wake it, and to wait for processors. */
-static uint64_t of_machine(const struct walk *walk)
+/* What a herd costs who wakes it: to wake it, and to wait for processors. It stands before nothing that is as many
+ * times its own time. */
+static uint64_t of_machine(const struct walk *walk, uint64_t own_ns)
 {
-    return walk->ns[WP_RUNNING_NOT_SAMPLED] + walk->ns[WP_UNDERSTOOD_FUNCTIONS] + walk->ns[WP_SCHEDULER] +
+    uint64_t ns = walk->ns[WP_RUNNING_NOT_SAMPLED] + walk->ns[WP_UNDERSTOOD_FUNCTIONS] + walk->ns[WP_SCHEDULER] +
         walk->ns[WP_INVOLUNTARY];
+    return ns < own_ns * MOST_RAISED ? ns : own_ns * MOST_RAISED;
 }
 
 /* Who had the processor, or which quota there was none by; the longest first. */
@@ -237,7 +240,7 @@ static void find_rivals(struct walk *walk)
                 .pattern = pattern,
                 .count = rival->count,
                 .ns = rival->ns,
-                .rank_ns = pattern.key && !is_quota ? of_machine(walk) : rival->ns,
+                .rank_ns = pattern.key && !is_quota ? of_machine(walk, rival->ns) : rival->ns,
                 .page = WP_PAGE_PROCESSOR});
         walk->is_quota_told |= is_quota;
         note_most(&walk->most_ns[WP_INVOLUNTARY], rival->preempted_ns, rival->ns);
