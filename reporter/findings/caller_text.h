@@ -4,8 +4,6 @@
 /* Who calls the function that a cause is told by, where that one is called from several places. */
 #include "reporter/findings/cause_case.h"
 
-/* Who calls there, as that text says: the node of its place; 0: it says nobody. */
-uint32_t wp_caller_told(const struct wp_cause_case *of);
 /* ", called from `back_off` (orders.c:34)", if nearly all of the cause's time comes from there; "". In the facts' pool.
  */
 const char *wp_caller_text(const struct wp_cause_case *of);

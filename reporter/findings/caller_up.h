@@ -17,6 +17,7 @@ struct wp_caller_sums {
 
 /* Out of memory sets facts->pool.failed. */
 void wp_caller_sums_init(struct wp_caller_sums *sums, const struct wp_causes *causes, struct wp_facts *facts);
+/* Also of what was not made; zeroed. */
 void wp_caller_sums_fini(struct wp_caller_sums *sums);
 /* A piece of the time, of the layer that `node` stands in. */
 void wp_caller_sums_add(struct wp_caller_sums *sums, const struct wp_cell *cell, uint32_t node);

@@ -2,7 +2,7 @@
 #ifndef WP_REPORTER_FINDINGS_CAUSE_CALLERS_H
 #define WP_REPORTER_FINDINGS_CAUSE_CALLERS_H
 /* Causes in functions that several call. */
-#include "reporter/findings/causes.h"
+#include "reporter/findings/cause_types.h"
 
 /* Of a cause's time, at least, that comes from who is told as the one that calls there: three quarters. */
 static inline bool wp_cause_caller_has_most(uint64_t ns, uint64_t all_ns)

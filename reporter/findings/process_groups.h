@@ -32,7 +32,9 @@ struct wp_process_groups {
 
 /* No time is in any. Out of memory sets facts->pool.failed. */
 void wp_process_groups_init(struct wp_process_groups *groups, const struct wp_causes *causes, struct wp_facts *facts);
+/* Zeroes it. */
 void wp_process_groups_fini(struct wp_process_groups *groups);
+/* The cell's time is its process's, whatever has that already. */
 void wp_process_groups_add(struct wp_process_groups *groups, const struct wp_cell *cell);
 /* The one with most time; NULL: there are no frames. Who takes it sets its time to 0. */
 struct wp_process_group *wp_process_groups_largest(const struct wp_process_groups *groups);
