@@ -1,69 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/findings/caller_text.h"
 
-#include "reporter/findings/callers.h"
-
-#include <string.h>
-
-/* The file of the layer's outermost function of the program, which calls `place` or who does so; NULL: not known. */
-static const char *outermost_file(const struct wp_cause_case *of, uint32_t place)
-{
-    uint32_t below = place, at = place, next;
-    while ((next = wp_code_location_caller(of->facts, of->causes->locations, at)) != 0) {
-        below = at;
-        at = next;
-    }
-    return wp_code_location_call(of->facts, at, below).file;
-}
-
-/* Whether its caller tells more than the function at that place: several call it, or it lies in a file of helpers. */
-static bool is_helper(const struct wp_cause_case *of, uint32_t place, const struct wp_code_location *call)
-{
-    uint32_t own = of->causes->locations[place];
-    if (of->causes->callers[of->facts->flame.nodes[own].frame] == WP_CALLERS_SEVERAL)
-        return true;
-    struct wp_code_location location = wp_code_location_at(of->facts, of->causes->locations, place);
-    const char *outermost = outermost_file(of, place);
-    return location.file && call->file && outermost && strcmp(location.file, call->file) != 0 &&
-        strcmp(location.file, outermost) != 0;
-}
-
-/* Whether the function of `place` stands between the nodes, called from there. */
-static bool is_between(const struct wp_cause_case *of, uint32_t place, uint32_t caller, const uint32_t ends[2])
-{
-    const struct wp_flame_node *nodes = of->facts->flame.nodes;
-    for (uint32_t at = ends[0]; at && at != ends[1]; at = nodes[at].parent)
-        if (of->causes->locations[at] == at && nodes[at].frame == nodes[of->causes->locations[place]].frame) {
-            uint32_t found = wp_code_location_caller(of->facts, of->causes->locations, at);
-            if (found && nodes[found].frame == nodes[caller].frame)
-                return true;
-        }
-    return false;
-}
-
-/* The cause's time in which that place is called from there: by its own layer, or by those above it. */
-static uint64_t time_of(const struct wp_cause_case *of, uint32_t place, uint32_t caller, bool is_above)
-{
-    const struct wp_flame *flame = &of->facts->flame;
-    uint64_t ns = 0;
-    for (uint32_t i = 0; i < flame->cell_count; i++) {
-        uint32_t sleep = of->causes->cell_sleep[i];
-        const uint32_t above[2] = {flame->cells[i].node, sleep}, own[2] = {sleep, 0};
-        if (of->causes->cell_cause[i] == of->row + 1 && is_between(of, place, caller, is_above ? above : own))
-            ns += flame->cells[i].ns;
-    }
-    return ns;
-}
+#include "reporter/findings/caller_told.h"
+#include "reporter/findings/caller_up.h"
 
 static const char *text_of(const struct wp_cause_case *of, uint32_t place, bool is_above, uint64_t ns)
 {
-    uint32_t caller = wp_code_location_caller(of->facts, of->causes->locations, place);
-    if (!caller || wp_code_location_is_entry(wp_facts_frame_name(of->facts, of->facts->flame.nodes[caller].frame)))
+    const struct wp_caller_place at = {.row = of->row, .place = place, .is_above = is_above, .ns = ns};
+    uint32_t caller = wp_caller_told(of->causes, of->facts, &at);
+    if (!caller)
         return "";
     struct wp_code_location call = wp_code_location_call(of->facts, caller, place);
-    return is_helper(of, place, &call) && time_of(of, place, caller, is_above) >= ns / 4 * 3
-        ? wp_pool_printf(&of->facts->pool, ", called from %s", wp_code_location_text(&of->facts->pool, &call))
-        : "";
+    return wp_pool_printf(&of->facts->pool, ", called from %s", wp_code_location_text(&of->facts->pool, &call));
 }
 
 const char *wp_caller_text(const struct wp_cause_case *of)
@@ -71,7 +19,54 @@ const char *wp_caller_text(const struct wp_cause_case *of)
     return text_of(of, of->cause->sleep, false, of->cause->ns);
 }
 
+/* Whether the thread whose layer that node is on top of sleeps. */
+static bool is_asleep(const struct wp_facts *facts, uint32_t node)
+{
+    uint32_t style = 0;
+    for (; node && style != WP_STYLE_PROCESS && style != WP_STYLE_SLEEP; node = facts->flame.nodes[node].parent)
+        style = wp_facts_frame_style(facts, facts->flame.nodes[node].frame);
+    return style == WP_STYLE_SLEEP;
+}
+
+/* The cause's time in which layers above its sleep run what the holder runs; where its stacks do not have that, all of
+ * the flame's. */
+static void add_running(struct wp_caller_sums *sums, const struct wp_cause_case *of)
+{
+    const struct wp_flame *flame = &of->facts->flame;
+    const uint32_t *locations = of->causes->locations;
+    uint32_t frame = flame->nodes[locations[of->held.node]].frame;
+    for (uint32_t i = 0; i < flame->cell_count; i++) {
+        uint32_t at = of->causes->cell_cause[i] == of->row + 1 ? flame->cells[i].node : 0;
+        while (at && at != of->causes->cell_sleep[i] && (locations[at] != at || flame->nodes[at].frame != frame))
+            at = flame->nodes[at].parent;
+        if (at && at != of->causes->cell_sleep[i])
+            wp_caller_sums_add(sums, &flame->cells[i], at);
+    }
+    bool has_none = !sums->pieces;
+    for (uint32_t i = 0; has_none && i < flame->cell_count; i++) {
+        const struct wp_cell *cell = &flame->cells[i];
+        uint32_t place = locations[cell->node];
+        if (place && cell->category == WP_UNDERSTOOD_FUNCTIONS && flame->nodes[place].frame == frame)
+            wp_caller_sums_add(sums, cell, cell->node);
+    }
+}
+
 const char *wp_caller_of_holder_text(const struct wp_cause_case *of)
 {
-    return of->held.node ? text_of(of, of->held.node, true, of->held.ns) : "";
+    uint32_t node = of->held.node;
+    if (!node || is_asleep(of->facts, node))
+        return node ? text_of(of, node, true, of->held.ns) : "";
+    if (!of->causes->locations[node])
+        return "";
+    struct wp_caller_sums sums;
+    wp_caller_sums_init(&sums, of->causes, of->facts);
+    add_running(&sums, of);
+    uint32_t caller = wp_caller_up(&sums, node);
+    wp_caller_sums_fini(&sums);
+    const struct wp_flame_node *nodes = of->facts->flame.nodes;
+    uint32_t waits = of->causes->locations[of->cause->sleep];
+    if (!caller || (waits && nodes[caller].frame == nodes[waits].frame)) /* which the sentence has */
+        return "";
+    struct wp_code_location call = wp_code_location_call(of->facts, caller, node);
+    return wp_pool_printf(&of->facts->pool, ", called from %s", wp_code_location_text(&of->facts->pool, &call));
 }

@@ -2,6 +2,7 @@
 #include "reporter/findings/cause_case.h"
 
 #include "reporter/display/humanize.h"
+#include "reporter/findings/caller_told.h"
 #include "reporter/findings/cause_lock.h"
 #include "reporter/findings/cause_pieces.h"
 #include "reporter/findings/path_wait.h"
@@ -55,11 +56,12 @@ struct wp_cause_case wp_cause_case(const struct wp_causes *causes, struct wp_fac
     struct wp_cause_case of = {.facts = facts, .causes = causes, .cause = cause, .row = row};
     bool is_lock = cause->kind == WP_CAUSE_KIND_LOCK, is_path = cause->kind == WP_CAUSE_KIND_PATH;
     bool is_held = is_lock || cause->kind == WP_CAUSE_KIND_POOL || cause->kind == WP_CAUSE_KIND_SERVICE;
+    const struct wp_caller_place own = {.row = row, .place = cause->sleep, .ns = cause->ns};
     of.call_size = wp_cause_call(facts, cause->sleep, &of.call);
     if (of.call_size && cause->kind != WP_CAUSE_KIND_UNENDED && cause->kind != WP_CAUSE_KIND_INTERRUPTED) {
         of.count = is_counted(cause->kind) ? cause->count : wp_cause_wakings(causes, facts, row, false);
         if (cause->kind != WP_CAUSE_KIND_PAUSE && cause->kind != WP_CAUSE_KIND_GARBAGE) /* wherever they are stopped */
-            of.threads = wp_cause_threads(causes, facts, cause->sleep);
+            of.threads = wp_cause_threads(causes, facts, row, wp_caller_told(causes, facts, &own));
     }
     of.sleeps = of.count;
     if (cause->kind == WP_CAUSE_KIND_DISK && wp_sync_call_is(of.call, of.call_size)) {

@@ -228,32 +228,61 @@ const char *wp_cause_read_again(const struct wp_causes *causes, struct wp_facts 
 
 /* --- threads, of a trace --- */
 
+/* What is looked for in the outermost layers of a trace; NULL: whatever it is. */
+struct wanted {
+    const char *sleep, *location, *caller;
+    const char *process; /* its thread's name */
+};
+
 /* Of a node of the trace: what the outermost layer up to it holds. */
 struct on_path {
     uint32_t process, role; /* frames of the trace; role: the outermost function of the program */
-    bool has_location;      /* the location is among its functions */
+    uint32_t place, caller; /* ... the innermost one, and who calls that */
+    unsigned rank;          /* of `place` */
+    bool has_location;      /* the location is among its functions, called from the caller that is looked for */
     bool is_match;          /* the sleep stands on it or below */
     bool is_over;           /* a second layer has begun */
 };
 
-static void look_at_node(
-    const struct wp_trace *trace, struct on_path *on, uint32_t node, const char *frame, const char *location)
+static const char *frame_name(const struct wp_trace *trace, uint32_t frame)
 {
-    const struct wp_frame_info *info = &trace->frames[trace->nodes[node].frame];
-    const char *name = wp_intern_text(trace->strings, info->name);
+    return wp_intern_text(trace->strings, trace->frames[frame].name);
+}
+
+/* A function of the layer. */
+static void look_at_function(
+    const struct wp_trace *trace, struct on_path *at, uint32_t frame, const struct wanted *wanted)
+{
+    const struct wp_frame_info *info = &trace->frames[frame];
+    const char *name = frame_name(trace, frame);
+    unsigned rank = wp_code_location_rank(info->style, name, wp_intern_text(trace->strings, info->object));
+    if (!at->role && rank == 3)
+        at->role = frame;
+    if (rank >= 2 && rank >= at->rank && frame != at->place) {
+        at->caller = at->rank == 3 ? at->place : 0;
+        at->place = frame;
+        at->rank = rank;
+    }
+    bool is_called = !wanted->caller || (at->caller && !strcmp(frame_name(trace, at->caller), wanted->caller));
+    at->has_location |= wanted->location && !strcmp(name, wanted->location) && is_called;
+}
+
+static void look_at_node(const struct wp_trace *trace, struct on_path *on, uint32_t node, const struct wanted *wanted)
+{
+    uint32_t frame = trace->nodes[node].frame, style = trace->frames[frame].style;
     struct on_path *at = &on[node];
     *at = on[trace->nodes[node].parent];
-    if (info->style == WP_STYLE_PROCESS) {
+    if (style == WP_STYLE_PROCESS) {
         at->is_over = at->process != 0;
-        at->process = trace->nodes[node].frame;
+        at->process = frame;
     }
     if (at->is_over)
         return;
-    unsigned rank = wp_code_location_rank(info->style, name, wp_intern_text(trace->strings, info->object));
-    if (!at->role && rank == 3)
-        at->role = trace->nodes[node].frame;
-    at->has_location |= location && info->style == WP_STYLE_USER && !strcmp(name, location);
-    at->is_match |= info->style == WP_STYLE_SLEEP && !strcmp(name, frame) && (at->has_location || !location);
+    if (style == WP_STYLE_USER)
+        look_at_function(trace, at, frame, wanted);
+    bool is_whose = !wanted->process || (at->process && !strcmp(frame_name(trace, at->process), wanted->process));
+    at->is_match |= style == WP_STYLE_SLEEP && !strcmp(frame_name(trace, frame), wanted->sleep) && is_whose &&
+        (at->has_location || !wanted->location);
 }
 
 static void count_paths(
@@ -289,9 +318,10 @@ uint32_t wp_cause_peers(const struct wp_causes *causes, struct wp_facts *facts, 
     uint32_t location = location_frame(causes, facts, sleep), count = 0;
     struct on_path *on = trace && location ? calloc(trace->node_count + 1u, sizeof(*on)) : NULL;
     bool *is_seen = trace && location ? calloc(trace->frame_count + 1u, sizeof(*is_seen)) : NULL;
+    const struct wanted wanted = {.sleep = "", .location = wp_facts_frame_name(facts, location)};
     for (uint32_t i = 1; on && is_seen && i < trace->node_count; i++) {
         uint32_t frame = trace->nodes[i].frame;
-        look_at_node(trace, on, i, "", wp_facts_frame_name(facts, location));
+        look_at_node(trace, on, i, &wanted);
         if (!on[i].has_location || on[i].is_over || is_seen[frame] || trace->frames[frame].style != WP_STYLE_SLEEP ||
             !is_asked(wp_intern_text(trace->strings, trace->frames[frame].name)))
             continue;
@@ -304,21 +334,28 @@ uint32_t wp_cause_peers(const struct wp_causes *causes, struct wp_facts *facts, 
     return count;
 }
 
-struct wp_cause_threads wp_cause_threads(const struct wp_causes *causes, struct wp_facts *facts, uint32_t sleep)
+struct wp_cause_threads wp_cause_threads(
+    const struct wp_causes *causes, struct wp_facts *facts, uint32_t row, uint32_t caller)
 {
     const struct wp_trace *trace = facts->by_threads;
+    const struct wp_cause_fact *cause = &causes->rows[row];
+    const struct wp_flame_node *nodes = facts->flame.nodes;
     struct wp_cause_threads threads = {0};
-    uint32_t location = location_frame(causes, facts, sleep);
+    uint32_t location = location_frame(causes, facts, cause->sleep);
     const char *call;
-    size_t size = wp_cause_call(facts, sleep, &call);
+    size_t size = wp_cause_call(facts, cause->sleep, &call);
     if (!location && !call[size]) /* a call that any thread may sleep in, for anything */
         return threads;
+    bool is_of_one = !cause->has_threads && wp_cause_is_own(facts, cause);
+    const struct wanted wanted = {.sleep = wp_facts_frame_name(facts, nodes[cause->sleep].frame),
+        .location = location ? wp_facts_frame_name(facts, location) : NULL,
+        .caller = caller ? wp_facts_frame_name(facts, nodes[caller].frame) : NULL,
+        .process = is_of_one ? wp_facts_frame_name(facts, nodes[cause->process].frame) : NULL};
     struct on_path *on = trace ? calloc(trace->node_count + 1u, sizeof(*on)) : NULL;
     uint8_t *is_counted = trace ? calloc(trace->path_count + 1u, 1) : NULL;
     if (on && is_counted) {
         for (uint32_t i = 1; i < trace->node_count; i++)
-            look_at_node(trace, on, i, wp_facts_frame_name(facts, facts->flame.nodes[sleep].frame),
-                location ? wp_facts_frame_name(facts, location) : NULL);
+            look_at_node(trace, on, i, &wanted);
         count_paths(&threads, facts, on, is_counted);
     }
     facts->pool.failed |= trace && (!on || !is_counted);

@@ -21,9 +21,11 @@ uint64_t wp_cause_wakings_for(const struct wp_causes *causes, const struct wp_fa
  * well.
  */
 uint64_t wp_cause_woken_together(const struct wp_causes *causes, const struct wp_facts *facts, uint32_t row);
-/* Threads of interest that slept so, of those kept event by event in the view by threads (facts->by_threads): at that
- * place of the program or, where it has none, for the lock, file or connection that the sleep names. */
-struct wp_cause_threads wp_cause_threads(const struct wp_causes *causes, struct wp_facts *facts, uint32_t sleep);
+/* Threads of interest that slept as the cause of that row does, of those kept event by event in the view by threads
+ * (facts->by_threads): at that place of the program, called from the function at the node `caller` (0: whoever calls),
+ * or, where it has no place, for the lock, file or connection that the sleep names. */
+struct wp_cause_threads wp_cause_threads(
+    const struct wp_causes *causes, struct wp_facts *facts, uint32_t row, uint32_t caller);
 /* Different peers that this place of the program asks and sleeps for, in one recording. */
 uint32_t wp_cause_peers(const struct wp_causes *causes, struct wp_facts *facts, uint32_t sleep);
 /* Whether it waits on a socket: "tcp 10.0.0.7:5432" of its frame; NULL it does not. */

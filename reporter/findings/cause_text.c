@@ -7,6 +7,7 @@
 #include "reporter/facts/stack_text.h"
 #include "reporter/findings/caller_text.h"
 #include "reporter/findings/cause_behind.h"
+#include "reporter/findings/cause_chain.h"
 #include "reporter/findings/cause_holder.h"
 #include "reporter/findings/cause_lock.h"
 #include "reporter/findings/cause_who.h"
@@ -223,10 +224,10 @@ static const char *service_sentence(const struct text *t)
     const struct wp_cause_fact *cause = t->of->cause;
     const char *what, *call = call_text(t, cause->sleep, &what);
     uint32_t asked = asked_process(t, cause);
-    const char *name = asked ? wp_cause_process_text(t->of, asked) : "a service";
+    const char *name = asked ? wp_cause_process_text(t->of, asked) : "a service", *chain = wp_cause_chain_text(t->of);
     return wp_pool_printf(t->pool, "%s waits %s for %s: %s%s%s%s%s%s.", wp_cause_who(t->of), amount_text(t, cause->ns),
         name, call, *what ? " on " : "", what, place_text(t), often_text(t),
-        meanwhile_text(t, "there", "there", "there it is in"));
+        *chain ? chain : meanwhile_text(t, "there", "there", "there it is in"));
 }
 
 /* "at a safepoint": by the innermost function of the layer that says it. */

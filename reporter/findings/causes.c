@@ -5,6 +5,7 @@
 #include "common/lock_call.h"
 #include "reporter/facts/role_name.h"
 #include "reporter/findings/callers.h"
+#include "reporter/findings/cause_callers.h"
 #include "reporter/findings/cause_lock.h"
 #include "reporter/findings/cause_pool.h"
 #include "reporter/findings/garbage.h"
@@ -454,6 +455,7 @@ static void add(struct wp_causes *causes, struct wp_facts *facts, struct wp_intm
     made.process = on[made.sleep].process;
     set_base(&made, at);
     struct wp_intkey key = key_of(causes, facts, at, &made);
+    key.a ^= (uint64_t)causes->cell_rest[cell - facts->flame.cells] << 63;
     if (!wp_intmap_get(index, key, &row)) {
         row = causes->count++;
         facts->pool.failed |= wp_intmap_put(index, key, row) != 0;
@@ -478,6 +480,17 @@ static void add(struct wp_causes *causes, struct wp_facts *facts, struct wp_intm
     cause->has_places = made.has_places;
     cause->has_ends = made.has_ends;
     cause->collected_ns = made.collected_ns;
+}
+
+/* By what is marked of the cells: nothing at first. */
+static void add_all(struct wp_causes *causes, struct wp_facts *facts, const struct on_stack *on)
+{
+    struct wp_intmap index = {0};
+    memset(causes->rows, 0, causes->count * sizeof(*causes->rows));
+    causes->count = 0;
+    for (uint32_t i = 0; i < facts->flame.cell_count; i++)
+        add(causes, facts, &index, on, &facts->flame.cells[i]);
+    wp_intmap_fini(&index);
 }
 
 /* What a runtime stops its threads for most of the time; and a thread that has nearly all of it stands for all. */
@@ -557,7 +570,6 @@ static void choose_calls(struct wp_causes *causes, struct wp_facts *facts, const
 void wp_causes_build(struct wp_causes *causes, struct wp_facts *facts)
 {
     const struct wp_flame *flame = &facts->flame;
-    struct wp_intmap index = {0};
     struct on_stack *on = calloc(flame->count + 1u, sizeof(*on));
     *causes = (struct wp_causes){.locations = wp_code_locations_build(&facts->pool, facts)};
     causes->rows = wp_pool_alloc(&facts->pool, (flame->cell_count + 1u) * sizeof(*causes->rows));
@@ -566,6 +578,7 @@ void wp_causes_build(struct wp_causes *causes, struct wp_facts *facts)
     causes->is_asked_inside = wp_pool_alloc(&facts->pool, (flame->count + 1u) * sizeof(*causes->is_asked_inside));
     causes->cell_cause = wp_pool_alloc(&facts->pool, (flame->cell_count + 1u) * sizeof(*causes->cell_cause));
     causes->cell_sleep = wp_pool_alloc(&facts->pool, (flame->cell_count + 1u) * sizeof(*causes->cell_sleep));
+    causes->cell_rest = wp_pool_alloc(&facts->pool, (flame->cell_count + 1u) * sizeof(*causes->cell_rest));
     facts->pool.failed |= !on;
     wp_cause_pools_build(facts);
     if (!facts->pool.failed) {
@@ -575,11 +588,11 @@ void wp_causes_build(struct wp_causes *causes, struct wp_facts *facts)
             causes->is_asked[i] = on[i].asked != 0;
             causes->is_asked_inside[i] = on[i].program_asked != 0;
         }
-        for (uint32_t i = 0; i < flame->cell_count; i++)
-            add(causes, facts, &index, on, &flame->cells[i]);
+        add_all(causes, facts, on);
+        wp_cause_callers_mark(causes, facts);
+        add_all(causes, facts, on);
         choose_calls(causes, facts, on);
         settle(causes);
     }
-    wp_intmap_fini(&index);
     free(on);
 }

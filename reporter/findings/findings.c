@@ -14,8 +14,10 @@
 #include "reporter/findings/path_wait.h"
 #include "reporter/findings/pattern.h"
 #include "reporter/findings/pattern_herd.h"
+#include "reporter/findings/process_groups.h"
 #include "reporter/findings/request_findings.h"
 #include "reporter/findings/rival_list.h"
+#include "reporter/findings/running_text.h"
 #include "reporter/findings/own_requests.h"
 #include "reporter/findings/stuck.h"
 #include "storage/report/report_read.h"
@@ -27,10 +29,9 @@
 
 #define LEAST_SHARE 1000u    /* a finding below a thousandth of the total says nothing */
 #define PATTERN_SHARE 50u    /* a pattern of less than this part of the total is true, and mends nothing */
+#define MOST_RAISED 20u      /* by its pattern: nothing with so many times its time stands behind it */
 #define SERVED_SHARE 10u     /* requests that take this part of the total or more are what a program does */
 #define UNSAMPLED_SHARE 100u /* a process that runs less than this between samples says nothing */
-
-#define LEAST_SAMPLED 20u /* pieces that stand for those without a sample */
 
 #define CAUSES 7u    /* so many causes at places are told, */
 #define PROCESSES 4u /* ... processes, and what their other time is */
@@ -48,32 +49,10 @@ static const char *const category_says[WP_CATEGORIES] = {
     [WP_KERNEL_BLOCK] = "passes blocked inside the kernel",
 };
 
-/* Whose time it is that a process has. */
-enum group_kind {
-    GROUP_BASE,    /* the process of interest, by itself */
-    GROUP_ABOVE,   /* one that it waits for */
-    GROUP_OWN,     /* the same, called as it is: a thread of its own, */
-    GROUP_ANOTHER, /* ... or another process */
-    GROUP_KINDS
-};
-
-struct group {
-    uint32_t process; /* frame id */
-    enum group_kind kind;
-    uint64_t ns, categories[WP_CATEGORIES];
-};
-
 struct walk {
     struct wp_facts *facts;
     struct wp_causes causes;
-    uint32_t *process;     /* by flame node: process node of the layer it stands in, */
-    uint32_t *base;        /* ... and of the outermost one */
-    uint8_t *kind;         /* ... and which group of the process has its time */
-    uint32_t shared_frame; /* of a process that was looked up: */
-    bool is_shared;        /* ... one of that name may have several threads */
-    struct group *groups;  /* by frame id * GROUP_KINDS + kind */
-    uint64_t *function_ns; /* by frame id */
-    uint32_t frame_count;
+    struct wp_process_groups groups;
     uint32_t largest[WP_CATEGORIES]; /* cell of the most time, +1 ... */
     uint64_t ns[WP_CATEGORIES];      /* ... and all of it, of what no cause has */
     uint64_t told_ns[WP_CATEGORIES]; /* of it: findings of who had the processor have it */
@@ -103,30 +82,9 @@ static uint32_t frame_of(const struct walk *walk, uint32_t node)
     return walk->facts->flame.nodes[node].frame;
 }
 
-/* Of a process node. */
-static enum group_kind kind_of_process(struct walk *walk, uint32_t node)
-{
-    uint32_t frame = frame_of(walk, node);
-    if (node == walk->base[node])
-        return GROUP_BASE;
-    if (frame != frame_of(walk, walk->base[node]))
-        return GROUP_ABOVE;
-    if (frame != walk->shared_frame)
-        walk->is_shared = wp_cause_may_share(walk->facts, node);
-    walk->shared_frame = frame;
-    return walk->causes.is_asked[node] || !walk->is_shared ? GROUP_ANOTHER : GROUP_OWN;
-}
-
 static void sum_groups(struct walk *walk)
 {
     const struct wp_flame *flame = &walk->facts->flame;
-    for (uint32_t i = 1; i < flame->count; i++) {
-        uint32_t parent = flame->nodes[i].parent;
-        bool is_process = wp_facts_frame_style(walk->facts, flame->nodes[i].frame) == WP_STYLE_PROCESS;
-        walk->process[i] = is_process ? i : walk->process[parent];
-        walk->base[i] = walk->base[parent] ? walk->base[parent] : walk->process[i];
-        walk->kind[i] = is_process ? (uint8_t)kind_of_process(walk, i) : walk->kind[parent];
-    }
     for (uint32_t i = 0; i < flame->cell_count; i++) {
         const struct wp_cell *cell = &flame->cells[i];
         if (walk->causes.cell_cause[i])
@@ -138,116 +96,30 @@ static void sum_groups(struct walk *walk)
             *largest = i + 1;
         if (category_says[cell->category] || cell->category == WP_UNACCOUNTED)
             continue; /* told by itself */
-        uint32_t process = frame_of(walk, walk->process[cell->node]);
-        enum group_kind kind = walk->kind[cell->node];
-        struct group *group = &walk->groups[process * GROUP_KINDS + kind];
-        group->process = process;
-        group->kind = kind;
-        group->ns += cell->ns;
-        group->categories[cell->category] += cell->ns;
+        wp_process_groups_add(&walk->groups, cell);
     }
-}
-
-/* The function that this piece of the group's time ran in; 0: it is none of the group's, or was not sampled. */
-static uint32_t function_run(const struct walk *walk, const struct group *group, const struct wp_cell *cell)
-{
-    uint32_t frame = walk->facts->flame.nodes[cell->node].frame;
-    bool is_of = cell->category == WP_UNDERSTOOD_FUNCTIONS && frame != group->process &&
-        frame_of(walk, walk->process[cell->node]) == group->process && walk->kind[cell->node] == group->kind;
-    return is_of ? wp_code_location_running(walk->facts, cell->node) : 0;
-}
-
-/* Where the program's own code calls that function, most of all; "": it is the program's own, or nobody of it does. */
-static const char *called_from(struct walk *walk, const struct group *group, uint32_t function)
-{
-    const struct wp_flame *flame = &walk->facts->flame;
-    uint32_t most = UINT32_MAX;
-    for (uint32_t i = 0; i < flame->cell_count; i++)
-        if (function_run(walk, group, &flame->cells[i]) == function &&
-            (most == UINT32_MAX || flame->cells[i].ns > flame->cells[most].ns))
-            most = i;
-    if (most == UINT32_MAX)
-        return "";
-    struct wp_code_location location =
-        wp_code_location_at(walk->facts, walk->causes.locations, flame->cells[most].node);
-    if (!location.function || !strcmp(location.function, wp_facts_frame_name(walk->facts, function)))
-        return "";
-    const char *text = wp_code_location_text(&walk->facts->pool, &location);
-    return wp_pool_printf(&walk->facts->pool, ", called from %s", text);
-}
-
-/* The function in which this process ran longest; NULL when none was sampled. */
-static const char *busiest_function(struct walk *walk, const struct group *group)
-{
-    const struct wp_flame *flame = &walk->facts->flame;
-    struct wp_pool *pool = &walk->facts->pool;
-    uint32_t best = 0;
-    memset(walk->function_ns, 0, walk->frame_count * sizeof(*walk->function_ns));
-    for (uint32_t i = 0; i < flame->cell_count; i++) {
-        uint32_t frame = function_run(walk, group, &flame->cells[i]);
-        if (!frame)
-            continue;
-        walk->function_ns[frame] += flame->cells[i].ns;
-        if (!best || walk->function_ns[frame] > walk->function_ns[best])
-            best = frame;
-    }
-    const char *name = best ? wp_stack_plain_function(pool, wp_facts_frame_name(walk->facts, best)) : NULL;
-    return name ? wp_pool_printf(pool, "%s%s", name, called_from(walk, group, best)) : NULL;
 }
 
 static const char *base_name(struct walk *walk)
 {
     const struct wp_facts *facts = walk->facts;
     for (uint32_t i = 1; i < facts->flame.count; i++)
-        if (walk->base[i])
+        if (walk->groups.base[i])
             return wp_stack_plain_process(
-                &walk->facts->pool, wp_facts_frame_name(facts, frame_of(walk, walk->base[i])));
+                &walk->facts->pool, wp_facts_frame_name(facts, frame_of(walk, walk->groups.base[i])));
     return facts->aggregate;
 }
 
-static unsigned most_of(const struct group *group)
-{
-    unsigned most = 0;
-    for (unsigned i = 1; i < WP_CATEGORIES; i++)
-        if (group->categories[i] > group->categories[most])
-            most = i;
-    return most;
-}
-
-/* "; 98 % of what was sampled of it is in `scan_index`": of pieces too short to have a sample each, as those of the
- * process that have one tell; "" where these are few, or in many functions of the program. */
-static const char *sampled_in(struct walk *walk, const struct group *group)
-{
-    uint64_t pieces = 0, ns = 0;
-    uint32_t best = 0;
-    memset(walk->function_ns, 0, walk->frame_count * sizeof(*walk->function_ns));
-    for (uint32_t i = 0; i < walk->facts->flame.cell_count; i++) {
-        const struct wp_cell *cell = &walk->facts->flame.cells[i];
-        if (!function_run(walk, group, cell))
-            continue;
-        uint32_t frame = frame_of(walk, walk->causes.locations[cell->node]);
-        pieces += cell->count;
-        ns += cell->ns;
-        walk->function_ns[frame] += frame ? cell->ns : 0;
-        best = walk->function_ns[frame] > walk->function_ns[best] ? frame : best;
-    }
-    if (pieces < LEAST_SAMPLED || !best || walk->function_ns[best] < ns / 2)
-        return "";
-    const char *name = wp_stack_plain_function(&walk->facts->pool, wp_facts_frame_name(walk->facts, best));
-    return wp_pool_printf(&walk->facts->pool, "; %s of what was sampled of it is in `%s`",
-        wp_human_share(&walk->facts->pool, walk->function_ns[best], ns), name);
-}
-
-static const char *mostly(struct walk *walk, const struct group *group)
+static const char *mostly(struct walk *walk, const struct wp_process_group *group)
 {
     struct wp_pool *pool = &walk->facts->pool;
-    unsigned most = most_of(group);
+    unsigned most = wp_process_group_most(group);
     const char *how = group->categories[most] * 10 >= group->ns * 9 ? "which" : "which mostly";
-    const char *function = most == WP_UNDERSTOOD_FUNCTIONS ? busiest_function(walk, group) : NULL;
+    const char *function = most == WP_UNDERSTOOD_FUNCTIONS ? wp_running_busiest(&walk->groups, group) : NULL;
     if (function)
         return wp_pool_printf(pool, "%s %s, first of all in %s", how, wp_category_doing(most), function);
-    return wp_pool_printf(
-        pool, "%s %s%s", how, wp_category_doing(most), most == WP_RUNNING_NOT_SAMPLED ? sampled_in(walk, group) : "");
+    return wp_pool_printf(pool, "%s %s%s", how, wp_category_doing(most),
+        most == WP_RUNNING_NOT_SAMPLED ? wp_running_sampled(&walk->groups, group) : "");
 }
 
 /* "postgres"; of a thread that names itself "its thread worker", "java's thread worker". */
@@ -269,22 +141,22 @@ static const char *name_of(struct walk *walk, uint32_t frame, const char *base)
 }
 
 /* The same of one that is waited for. */
-static const char *waited_for(struct walk *walk, const struct group *group, const char *base)
+static const char *waited_for(struct walk *walk, const struct wp_process_group *group, const char *base)
 {
     const char *name = name_of(walk, group->process, base);
-    if (group->kind == GROUP_OWN)
+    if (group->kind == WP_GROUP_OWN)
         return "another of its threads";
-    return group->kind == GROUP_ANOTHER ? wp_pool_printf(&walk->facts->pool, "another %s", name) : name;
+    return group->kind == WP_GROUP_ANOTHER ? wp_pool_printf(&walk->facts->pool, "another %s", name) : name;
 }
 
-static void add_process(struct walk *walk, const struct group *group, const char *base)
+static void add_process(struct walk *walk, const struct wp_process_group *group, const char *base)
 {
     struct wp_facts *facts = walk->facts;
     struct wp_pool *pool = &facts->pool;
     const char *name = wp_facts_frame_name(facts, group->process);
     const char *time = wp_human_duration(pool, group->ns);
     const char *share = wp_human_share(pool, group->ns, facts->total_ns);
-    bool is_base = group->kind == GROUP_BASE;
+    bool is_base = group->kind == WP_GROUP_BASE;
     const char *text = is_base ? wp_pool_printf(pool, "%s of the time (%s) is %s itself, %s.", share, time,
                                      name_of(walk, group->process, NULL), mostly(walk, group))
                                : wp_pool_printf(pool, "%s spends %s of its time (%s) waiting for %s, %s.", base, share,
@@ -294,9 +166,9 @@ static void add_process(struct walk *walk, const struct group *group, const char
         &(struct wp_finding){.kind = is_base ? "running" : "waiting",
             .sentence = text,
             .key = wp_pool_printf(pool, "%s %s",
-                is_base                            ? "running"
-                    : group->kind == GROUP_ANOTHER ? "waiting another"
-                                                   : "waiting",
+                is_base                               ? "running"
+                    : group->kind == WP_GROUP_ANOTHER ? "waiting another"
+                                                      : "waiting",
                 wp_role_name(role, name)),
             .ns = group->ns,
             .rank_ns = group->ns - group->categories[WP_OTHER_PATH] - group->categories[WP_DELIBERATE_SLEEP],
@@ -308,13 +180,11 @@ static void find_processes(struct walk *walk)
 {
     const char *base = base_name(walk);
     for (size_t taken = 0; taken < PROCESSES; taken++) {
-        struct group *best = NULL;
-        for (uint32_t i = GROUP_KINDS; i < walk->frame_count * GROUP_KINDS; i++)
-            if (!best || walk->groups[i].ns > best->ns)
-                best = &walk->groups[i];
+        struct wp_process_group *best = wp_process_groups_largest(&walk->groups);
         if (!best || !best->ns || best->ns < walk->facts->total_ns / LEAST_SHARE)
             return;
-        if (most_of(best) != WP_RUNNING_NOT_SAMPLED || best->ns >= walk->facts->total_ns / UNSAMPLED_SHARE)
+        if (wp_process_group_most(best) != WP_RUNNING_NOT_SAMPLED ||
+            best->ns >= walk->facts->total_ns / UNSAMPLED_SHARE)
             add_process(walk, best, base);
         best->ns = 0;
     }
@@ -341,11 +211,13 @@ static void note_most(uint64_t *most_ns, uint64_t part_ns, uint64_t ns)
         *most_ns = ns;
 }
 
-/* What a herd costs who wakes it: to wake it, and to wait for processors. */
-static uint64_t of_machine(const struct walk *walk)
+/* What a herd costs who wakes it: to wake it, and to wait for processors. It stands before nothing that is as many
+ * times its own time. */
+static uint64_t of_machine(const struct walk *walk, uint64_t own_ns)
 {
-    return walk->ns[WP_RUNNING_NOT_SAMPLED] + walk->ns[WP_UNDERSTOOD_FUNCTIONS] + walk->ns[WP_SCHEDULER] +
+    uint64_t ns = walk->ns[WP_RUNNING_NOT_SAMPLED] + walk->ns[WP_UNDERSTOOD_FUNCTIONS] + walk->ns[WP_SCHEDULER] +
         walk->ns[WP_INVOLUNTARY];
+    return ns < own_ns * MOST_RAISED ? ns : own_ns * MOST_RAISED;
 }
 
 /* Who had the processor, or which quota there was none by; the longest first. */
@@ -369,7 +241,7 @@ static void find_rivals(struct walk *walk)
                 .pattern = pattern,
                 .count = rival->count,
                 .ns = rival->ns,
-                .rank_ns = pattern.key && !is_quota ? of_machine(walk) : rival->ns,
+                .rank_ns = pattern.key && !is_quota ? of_machine(walk, rival->ns) : rival->ns,
                 .page = WP_PAGE_PROCESSOR});
         walk->is_quota_told |= is_quota;
         note_most(&walk->most_ns[WP_INVOLUNTARY], rival->preempted_ns, rival->ns);
@@ -401,7 +273,8 @@ static void find_categories(struct walk *walk)
         uint64_t own_ns = has_rivals ? wp_rival_profiler_ns(facts, &of) : 0; /* nothing to mend in the program */
         if (!*rest && !told_ns)
             rest = wp_pool_printf(pool, "; the largest part is %s%s (%s)",
-                wp_stack_plain_process(pool, wp_facts_frame_name(facts, frame_of(walk, walk->process[cell->node]))),
+                wp_stack_plain_process(
+                    pool, wp_facts_frame_name(facts, frame_of(walk, walk->groups.process[cell->node]))),
                 where, wp_human_duration(pool, cell->ns));
         add(facts,
             &(struct wp_finding){.kind = wp_category_key(i),
@@ -553,17 +426,16 @@ static int compare(const void *left, const void *right)
 void wp_findings_build(struct wp_facts *facts)
 {
     struct walk walk = {.facts = facts};
-    wp_report_frames(facts->report, &walk.frame_count);
-    walk.process = calloc(facts->flame.count + 1u, sizeof(*walk.process));
-    walk.base = calloc(facts->flame.count + 1u, sizeof(*walk.base));
-    walk.kind = calloc(facts->flame.count + 1u, sizeof(*walk.kind));
-    walk.groups = calloc((size_t)(walk.frame_count + 1) * GROUP_KINDS, sizeof(*walk.groups));
-    walk.function_ns = calloc(walk.frame_count + 1u, sizeof(*walk.function_ns));
-    walk.is_rival_told = calloc(walk.frame_count + 1u, sizeof(*walk.is_rival_told));
-    if (walk.process && walk.base && walk.kind && walk.groups && walk.function_ns && walk.is_rival_told) {
+    uint32_t frames;
+    wp_report_frames(facts->report, &frames);
+    walk.is_rival_told = calloc(frames + 1u, sizeof(*walk.is_rival_told));
+    facts->pool.failed |= !walk.is_rival_told;
+    if (!facts->pool.failed)
         wp_causes_build(&walk.causes, facts);
-        if (!facts->pool.failed)
-            sum_groups(&walk);
+    if (!facts->pool.failed)
+        wp_process_groups_init(&walk.groups, &walk.causes, facts);
+    if (!facts->pool.failed) {
+        sum_groups(&walk);
         find_unexplained(&walk); /* first: it must find room */
         find_causes(&walk);
         find_stuck(&walk);
@@ -573,14 +445,8 @@ void wp_findings_build(struct wp_facts *facts)
         find_requests(facts);
         wp_finding_beside_raise(facts);
         qsort(facts->findings, facts->finding_count, sizeof(*facts->findings), compare);
-    } else {
-        facts->pool.failed = true;
     }
-    free(walk.process);
-    free(walk.base);
-    free(walk.kind);
-    free(walk.groups);
-    free(walk.function_ns);
+    wp_process_groups_fini(&walk.groups);
     free(walk.is_rival_told);
 }
 

@@ -91,14 +91,17 @@ static uint64_t count_members(const struct wp_facts *facts, const char *name)
     return count;
 }
 
-/* Each of a herd goes back to sleep when it finds nothing. Few threads that run often for an answer share its work, as
- * those of a language's scheduler do. */
+/* Each of a herd waits for the same and goes back to sleep when it finds nothing, so most of them run for each answer:
+ * of threads that are made for a connection each, or processes that only share a name, few do. Few threads that run
+ * often for an answer share its work, as those of a language's scheduler do. */
 static bool is_crowd(const struct wp_facts *facts, const char *name, uint64_t runs_per_answer)
 {
     uint64_t members = count_members(facts, name);
     bool is_known = facts->by_threads || facts->trace;
     return runs_per_answer >= LEAST_WOKEN &&
-        (!is_known || (members >= LEAST_WOKEN && runs_per_answer * 2 <= members * MOST_RUNS_OF_TWO));
+        (!is_known ||
+            (members >= LEAST_WOKEN && runs_per_answer * 2 >= members &&
+                runs_per_answer * 2 <= members * MOST_RUNS_OF_TWO));
 }
 
 struct wp_pattern wp_pattern_of_herd(struct wp_facts *facts, const char *name)

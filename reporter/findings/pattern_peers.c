@@ -5,6 +5,7 @@
 #include "reporter/display/humanize.h"
 #include "reporter/facts/ask_counts.h"
 #include "reporter/facts/stack_text.h"
+#include "reporter/findings/cause_chain.h"
 #include "reporter/findings/cause_lock.h"
 #include "reporter/findings/new_connections.h"
 #include "reporter/findings/own_requests.h"
@@ -190,7 +191,7 @@ static bool is_many_requests(const struct wp_cause_case *of, struct wp_pattern *
     struct wp_pool *pool = &of->facts->pool;
     uint32_t first = asking(of);
     struct asked asked = first ? count_asked(of, first) : (struct asked){0};
-    if (asked.count < LEAST_REQUESTS)
+    if (asked.count < LEAST_REQUESTS || wp_cause_chain_is_of_client(of, first))
         return false;
     struct wp_own_requests served = wp_own_requests_of(of->facts, of->cause->base);
     uint64_t each = served.count ? (asked.of_one + served.count / 2) / served.count : 0;

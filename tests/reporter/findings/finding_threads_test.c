@@ -451,7 +451,10 @@ static void a_herd_is_set_going(void **state)
         uint64_t runs;
         uint32_t servers; /* 0: no window was kept */
         bool is_herd;
-    } cases[] = {{2000, 0, true}, {200, 0, false}, {2000, 18, true}, {2000, 10, false}, {600, 5, false}};
+        uint64_t run_ms; /* of the program's own: 20 times the herd's time stands before it */
+    } cases[] = {{2000, 0, true, 0}, {200, 0, false, 0}, {2000, 18, true, 0}, {2000, 10, false, 0}, {600, 5, false, 0},
+        {2000, 60, false, 0}, /* threads of a connection each */
+        {2000, 18, false, 7000}};
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct wp_report *report = wp_report_create(), *work = wp_report_detached_add(report);
@@ -460,6 +463,7 @@ static void a_herd_is_set_going(void **state)
             report, sample_node(report, "[app];ask;sched:preempted;sched:behind [web]"), WP_INVOLUNTARY, 300 * MS, 10);
         wp_report_add(report, sample_node(report, "[app];ask;sleep:read tcp 10.0.0.7:80;sched:runnable"), WP_SCHEDULER,
             100 * MS, 100);
+        wp_report_add(report, sample_node(report, "[app];sum"), WP_UNDERSTOOD_FUNCTIONS, cases[i].run_ms * MS, 10);
         uint32_t at = sample_node(work, "[app];ask");
         at = wp_report_child(work, at, wp_report_frame(work, WP_STYLE_WAIT, "starts:waking", ""));
         at = wp_report_child(work, at, wp_report_frame(work, WP_STYLE_PROCESS, "[web]", ""));

@@ -92,7 +92,7 @@ static const struct {
          {MAIN LOCK "[app];worker;save;sum", WP_UNDERSTOOD_FUNCTIONS, 30, 30},
          {MAIN LOCK "[app];worker;save;sum;fsync@libc.so.6;sleep:fsync;sched:runnable;sched:behind [gzip]",
              WP_SCHEDULER, 10, 30}},
-        "", 0, "it is held while `sum` runs, and its holder waits 60.0 ms for a CPU."},
+        "", 0, "it is held while `sum`, called from `save`, runs, and its holder waits 60.0 ms for a CPU."},
     {{{MAIN LOCK "[app];worker;sched:preempted;sched:quota of web.service", WP_INVOLUNTARY, 900, 9},
          {MAIN LOCK "[app];worker", WP_RUNNING_NOT_SAMPLED, 10, 9}},
         "", 0, "for `table` in `update`; meanwhile its holder is throttled by the quota of web.service."},
@@ -219,7 +219,7 @@ static const struct {
     /* Of a function that several call, the caller tells more, if most of the time is its. */
     {{{"[app];main;rebuild;nap;usleep@libc.so.6;sleep:clock_nanosleep", WP_DELIBERATE_SLEEP, 80, 3},
          {"[app];main;rest;nap;usleep@libc.so.6;sleep:clock_nanosleep", WP_DELIBERATE_SLEEP, 20, 1}},
-        "", 0, "sleeps on purpose for 100 ms (100 %) in `nap`, called from `rebuild`, 4 times"},
+        "", 0, "sleeps on purpose for 80.0 ms (80 %) in `nap`, called from `rebuild`, 3 times"},
     {{{"[app];main;rebuild;nap;usleep@libc.so.6;sleep:clock_nanosleep", WP_DELIBERATE_SLEEP, 60, 3},
          {"[app];main;rest;nap;usleep@libc.so.6;sleep:clock_nanosleep", WP_DELIBERATE_SLEEP, 40, 1}},
         "", 0, "sleeps on purpose for 100 ms (100 %) in `nap`, 4 times"},

@@ -356,8 +356,9 @@ static void a_server_that_is_busy_with_others(void **state)
     static const struct {
         unsigned for_cron, for_mail, for_nobody;
         const char *words;
-    } cases[] = {{60, 20, 20, "for redis, which is busy with work for cron; there `keys_command` runs."},
-        {50, 40, 45, "for redis, which is busy with other work; there `keys_command` runs."}};
+    } cases[] = {
+        {60, 20, 20, "for redis, which is busy with work for cron; there `keys_command`, called from `call`, runs."},
+        {50, 40, 45, "for redis, which is busy with other work; there `keys_command`, called from `call`, runs."}};
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct wp_report *report = wp_report_create();
