@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/base/program.h"
 
+#include "common/selector.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -43,6 +45,16 @@ static int search_path(const char *command, char *path, size_t room)
     }
 }
 
+/* "comm=nginx": an option was left out. */
+static bool is_selector(const char *command)
+{
+    struct wp_selector selector;
+    if (!strpbrk(command, "=~") || wp_selector_parse(&selector, command, NULL))
+        return false;
+    wp_selector_fini(&selector);
+    return true;
+}
+
 int wp_program_resolve(const char *command, char *path, size_t room, struct wp_error *err)
 {
     int rc = -ENOENT;
@@ -56,8 +68,9 @@ int wp_program_resolve(const char *command, char *path, size_t room, struct wp_e
     if (rc == -EACCES)
         return wp_error_set(err, rc, "command '%.300s' cannot be run: it is not an executable file", command);
     if (rc)
-        return wp_error_set(
-            err, rc, "command '%.300s' was not found%s", command, strchr(command, '/') ? "" : " in PATH");
+        return wp_error_set(err, rc, "command '%.300s' was not found%s%s", command,
+            strchr(command, '/') ? "" : " in PATH",
+            is_selector(command) ? "; what runs already is recorded by --aggregate NAME=SELECTOR" : "");
     return 0;
 }
 

@@ -64,6 +64,7 @@ struct recording {
     int gave_up;             /* the signal that made us give up */
     bool is_over;            /* without a command: the user ended it, or the process that was attached to */
     int process_fd;          /* of that process; -1: none */
+    bool is_process_over;    /* it has ended */
     bool keep_store;         /* what is in the store is whole */
     struct wp_live_view view;
 };
@@ -241,7 +242,8 @@ static int record(struct recording *recording, struct wp_error *err)
         }
         if (!rc && wake.kind == WP_WAKE_SIGNAL)
             take_signal(recording, &wake);
-        recording->is_over |= !rc && wake.kind == WP_WAKE_READABLE;
+        recording->is_process_over |= !rc && wake.kind == WP_WAKE_READABLE;
+        recording->is_over |= recording->is_process_over;
         if (recording->gave_up)
             return wp_error_set(err, -ECANCELED, "interrupted twice: the recording was given up");
         if (!rc && wake.kind == WP_WAKE_DEADLINE && !recording->options->command)
@@ -399,7 +401,7 @@ static int print_summary(const struct recording *recording, FILE *print, struct 
             fprintf(recording->say, "wakepath: %s\n", reason.text);
     }
     if (!rc && !recording->options->command) /* else the status is the command's */
-        rc = wp_record_summary_check(summary, err);
+        rc = wp_record_summary_check(summary, recording->is_process_over ? recording->options->pid : 0, err);
     wp_buffer_fini(&text);
     return rc;
 }

@@ -102,8 +102,11 @@ void wp_record_options_aggregate(struct wp_record_options *options, struct argp_
     for (unsigned i = 0; i < options->aggregate_count; i++)
         if (!strncmp(options->aggregates[i], text, size + 1))
             argp_error(state, "two aggregates are named '%s'", name);
-    if (wp_selector_parse(&selector, text + size + 1, &err))
+    if (wp_selector_parse(&selector, text + size + 1, &err)) {
+        if (!wp_selector_parse(&selector, text, NULL))
+            argp_error(state, "--aggregate takes NAME=SELECTOR: '%.200s' is a selector without a name", text);
         argp_error(state, "%s", err.text);
+    }
     keep_patterns(options, state, &selector);
     wp_selector_fini(&selector);
     options->aggregates[options->aggregate_count++] = text;

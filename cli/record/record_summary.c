@@ -256,12 +256,15 @@ static void put_all(struct wp_buffer *out, struct json_object *root, const struc
     wp_buffer_putc(out, '\n');
 }
 
-int wp_record_summary_check(const char *summary_path, struct wp_error *err)
+int wp_record_summary_check(const char *summary_path, uint32_t ended_pid, struct wp_error *err)
 {
     struct wp_buffer text = {0};
     int rc = wp_file_read(summary_path, SUMMARY_LIMIT, &text, err);
     struct json_object *root = rc ? NULL : json_tokener_parse(text.data ? (const char *)text.data : "");
-    if (!rc && json_object_is_type(root, json_type_object) && !number_of(root, "total_ns"))
+    bool is_nothing = !rc && json_object_is_type(root, json_type_object) && !number_of(root, "total_ns");
+    if (is_nothing && ended_pid)
+        rc = wp_error_set(err, -ENOENT, "process %u ended before anything of it was recorded", ended_pid);
+    else if (is_nothing)
         rc = wp_error_set(err, -ENOENT,
             "nothing of '%s' was recorded: no thread that was seen fits its selector, or none of its time was told",
             text_of(root, "aggregate"));

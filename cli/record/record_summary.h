@@ -5,6 +5,8 @@
 #include "common/buffer.h"
 #include "common/error.h"
 
+#include <stdint.h>
+
 struct wp_record_summary_look {
     const char *page;    /* where it is; borrowed */
     uint64_t watched_ns; /* how long was recorded what ran already; 0: a command, from its begin to its end */
@@ -14,7 +16,9 @@ struct wp_record_summary_look {
  * Names in it come from outside: control characters are replaced, so that a process cannot write to the terminal. */
 int wp_record_summary_make(
     struct wp_buffer *out, const char *summary_path, const struct wp_record_summary_look *look, struct wp_error *err);
-/* -ENOENT: the summary has no time at all; err says so. */
-int wp_record_summary_check(const char *summary_path, struct wp_error *err);
+/* -ENOENT: the summary has no time at all; err says so. `ended_pid`: the recorded process, where that has ended; else
+ * 0.
+ */
+int wp_record_summary_check(const char *summary_path, uint32_t ended_pid, struct wp_error *err);
 
 #endif

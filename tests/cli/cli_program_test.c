@@ -58,6 +58,9 @@ static void search(void **state)
     assert_string_equal(path, "second/tool"); /* the one that cannot be run is passed over */
     assert_int_equal(wp_program_resolve("plain", path, sizeof(path), &err), -EACCES);
     assert_int_equal(wp_program_resolve("dir", path, sizeof(path), &err), -EACCES);
+    assert_int_equal(wp_program_resolve("comm=tool", path, sizeof(path), &err), -ENOENT);
+    assert_string_equal(err.text,
+        "command 'comm=tool' was not found in PATH; what runs already is recorded by --aggregate NAME=SELECTOR");
     assert_int_equal(wp_program_resolve("none", path, sizeof(path), &err), -ENOENT);
     assert_non_null(strstr(err.text, "none"));
     assert_int_equal(wp_program_resolve("", path, sizeof(path), &err), -ENOENT);

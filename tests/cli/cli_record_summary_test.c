@@ -66,10 +66,12 @@ static void no_time(void **state)
         "wakepath: nginx (pid 71): nothing was recorded\n");
     snprintf(path, sizeof(path), "/tmp/cli_spoken_check.%d", getpid());
     assert_int_equal(wp_file_write_atomic(path, json, strlen(json), NULL), 0);
-    assert_int_equal(wp_record_summary_check(path, &err), -ENOENT);
+    assert_int_equal(wp_record_summary_check(path, 0, &err), -ENOENT);
     assert_non_null(strstr(err.text, "nothing of 'a' was recorded"));
+    assert_int_equal(wp_record_summary_check(path, 71, &err), -ENOENT);
+    assert_string_equal(err.text, "process 71 ended before anything of it was recorded");
     assert_int_equal(wp_file_write_atomic(path, "{\"total_ns\":1}", 14, NULL), 0);
-    assert_int_equal(wp_record_summary_check(path, &err), 0);
+    assert_int_equal(wp_record_summary_check(path, 0, &err), 0);
     unlink(path);
 }
 
