@@ -11,6 +11,7 @@
 #include "reporter/findings/garbage.h"
 #include "reporter/findings/path_label.h"
 #include "reporter/findings/pauses.h"
+#include "reporter/findings/same_name.h"
 #include "reporter/findings/wrappers.h"
 #include "storage/report/report_read.h"
 
@@ -123,7 +124,7 @@ bool wp_cause_may_share(const struct wp_facts *facts, uint32_t node)
         size_t size = strlen(comm);
         has = *name == '[' && !strncmp(name + 1, comm, size) && name[size + 1] == ']' && has_second_thread(trace, i);
     }
-    return has;
+    return has && !(trace && wp_same_name_runs_most(facts, trace, name));
 }
 
 /* Threads may give each other what a pipe or an eventfd holds: a token each. Ruby's wait for each other by polls of an

@@ -13,7 +13,8 @@ void wp_causes_build(struct wp_causes *causes, struct wp_facts *facts);
 bool wp_cause_is_own(const struct wp_facts *facts, const struct wp_cause_fact *cause);
 /* Whether that sleep is for what another process sends or does, whatever that one is called. */
 bool wp_cause_is_asking(const struct wp_facts *facts, uint32_t sleep);
-/* Whether a process of that node's name has more than one thread in the window, or that is not known. */
+/* Whether a process of that node's name has more than one thread in the window, or that is not known; no other
+ * process of the name runs most. */
 bool wp_cause_may_share(const struct wp_facts *facts, uint32_t node);
 
 #endif
