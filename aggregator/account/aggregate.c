@@ -134,16 +134,19 @@ static bool is_asleep_throughout(const struct wp_aggregate *aggregate)
     return true;
 }
 
-/* Since the recording began it has waited for what it asked, or for a lock that somebody has, or has owed an answer.
- * Who waits for work with a condition has not the lock of that in mind, whoever holds it. */
-static bool is_hanging(struct wp_aggregate *aggregate, uint32_t thread, const struct wp_slice *slice)
+/* Since the recording began it has waited for what it asked, or for a lock that somebody has, or has owed an answer,
+ * and no other thread has read that, or has answered. Who waits for work with a condition has not the lock of that in
+ * mind, whoever holds it. */
+static bool is_hanging(struct wp_aggregate *aggregate, uint32_t thread, const struct wp_slice *slice, uint64_t until_ns)
 {
     const struct wp_idle_wait wait = {aggregate->timeline, &aggregate->idle_places, aggregate->id.bit, thread, slice};
     const struct wp_messages *messages = &aggregate->timeline->messages;
     const uint8_t others = WP_SLICE_FIRST | WP_SLICE_BORN | WP_SLICE_PREEMPTED;
-    return !(slice->flags & others) && !slice->wake_ns &&
-        (slice->is_asking || (wp_slice_holder(slice) && !wp_idle_wait_is_known(&wait)) ||
-            wp_owed_by(messages, thread, slice->out_ns));
+    if (slice->flags & others || slice->wake_ns)
+        return false;
+    bool is_asking = slice->is_asking && wp_asked_last(&messages->asked, thread, slice->out_ns);
+    return is_asking || (wp_slice_holder(slice) && !wp_idle_wait_is_known(&wait)) ||
+        wp_owed_by(messages, thread, until_ns);
 }
 
 /* In a call in which nobody waits for work; a supervisor waits for its children from before to beyond. */
@@ -165,8 +168,8 @@ static bool is_unended(struct wp_aggregate *aggregate, uint32_t thread, const st
     const struct wp_thread_entry *entry =
         wp_dictionary_thread(timeline->dictionary, timeline->identities[slice->identity].entry);
     return (!slice->in_ns || slice->in_ns > until_ns) && slice->out_ns < until_ns &&
-        ((entry && entry->flags & WP_THREAD_COMMAND) || is_hanging(aggregate, thread, slice) || is_for_outcome(slice) ||
-            is_asleep_throughout(aggregate));
+        ((entry && entry->flags & WP_THREAD_COMMAND) || is_hanging(aggregate, thread, slice, until_ns) ||
+            is_for_outcome(slice) || is_asleep_throughout(aggregate));
 }
 
 /* Where the account of the thread goes on. Ordinals stay what they are until its host forgets, at the end of an epoch.
