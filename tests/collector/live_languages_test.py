@@ -15,6 +15,7 @@ import npm_package
 CACHE = sys.argv[3]
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 ENOUGH = 50  # sleeps to be right about
+TURNS = 3  # to read a program's tables may take a busy machine as long as the program runs
 # read (Java), futex (Ruby, Node.js), clock_nanosleep; pselect6 up to CPython 3.10, ppoll (Ruby)
 SLEEPS = (0, 202, 230, 270, 271)
 # The outermost frames of a virtual thread of Java, and of the thread that runs it.
@@ -144,9 +145,9 @@ def is_right(frames, expected):
 
 
 class Languages(unittest.TestCase):
-    def compare(self, name, rows, sleeps):
+    def compare(self, name, rows, sleeps, may_be_late=False):
         """From the first that is right on: until then the tables of the program's files are being read, for as long as a busy
-        machine takes."""
+        machine takes. Whether they were read soon enough."""
         right, wrong = 0, []
         for tid, before, after, expected in sorted(rows, key=lambda row: row[1]):
             met = [frames for t, frames in sleeps.get(tid, []) if before <= t <= after]
@@ -156,18 +157,28 @@ class Languages(unittest.TestCase):
                 wrong.append((expected, met))
         share = right / max(1, right + len(wrong))
         print(f"{name}: {right} of {right + len(wrong)} sleeps after the first, {100 * share:.2f} %; {len(rows)} in all", file=sys.stderr)
-        self.assertGreater(right, min(len(rows) / 3, ENOUGH))
-        self.assertGreaterEqual(share, 0.99, wrong[:3])
+        self.assertTrue(share >= 0.99 or not right, wrong[:3])
+        is_late = right <= min(len(rows) / 3, ENOUGH)
+        self.assertTrue(may_be_late or not is_late, (right, len(rows)))
+        return not is_late
 
-    def compare_hostile(self, rows, sleeps):
-        """Of nonsense there is no frame, and of frames without end there are as many as there may be."""
+    def compare_both(self, name, folder, sleeps, may_be_late):
+        """Of the program and its child."""
+        in_time = self.compare(name, rows_of(f"{folder}/{name}"), sleeps, may_be_late)
+        if os.path.exists(f"{folder}/{name}.child"):
+            in_time &= self.compare(name + ", its child", rows_of(f"{folder}/{name}.child"), sleeps, may_be_late)
+        return in_time
+
+    def compare_hostile(self, rows, sleeps, may_be_late):
+        """Of nonsense there is no frame, and of frames without end there are as many as there may be. Whether any were read."""
         counts = set()
         for tid, before, after, most in rows:
             for frames in [frames for t, frames in sleeps.get(tid, []) if before <= t <= after]:
                 counts.add((most, sum(isinstance(f, list) for f in frames)))
         print("hostile Ruby:", sorted(counts), file=sys.stderr)
-        self.assertIn((128, 128), counts)
         self.assertLessEqual(counts, {(0, 0), (128, 128), (128, 0)})
+        self.assertTrue(may_be_late or (128, 128) in counts, counts)
+        return (128, 128) in counts
 
     def test_nodes_of_npm(self):
         """They are here: without npm's registry test_stacks is without them."""
@@ -186,22 +197,27 @@ class Languages(unittest.TestCase):
 
     def test_stacks(self):
         with tempfile.TemporaryDirectory() as folder:
-            def work():
-                for name, command in found.items():
-                    seen = "/mnt" if command[0] == "unshare" else folder
-                    subprocess.run([*command, f"{seen}/{name}"], check=True)
-                return subprocess.run([sys.argv[2]], stdout=subprocess.PIPE, text=True, check="Ruby 3.1" in found).stdout
             found = programs(folder)
-            hostile, facts = record(work)
-            sleeps = sleeps_of(facts)
-            print("walks:", facts[-1], file=sys.stderr)
-            for name in found:
-                with self.subTest(name):
-                    self.compare(name, rows_of(f"{folder}/{name}"), sleeps)
-                    if os.path.exists(f"{folder}/{name}.child"):
-                        self.compare(name + ", its child", rows_of(f"{folder}/{name}.child"), sleeps)
-            if "Ruby 3.1" in found:
-                self.compare_hostile([json.loads(line) for line in hostile.splitlines()], sleeps)
+            has_hostile = "Ruby 3.1" in found
+            for may_be_late in [True] * (TURNS - 1) + [False]:
+                def work():
+                    for name, command in found.items():
+                        seen = "/mnt" if command[0] == "unshare" else folder
+                        subprocess.run([*command, f"{seen}/{name}"], check=True)
+                    return subprocess.run([sys.argv[2]], stdout=subprocess.PIPE, text=True, check=True).stdout if has_hostile else ""
+                hostile, facts = record(work)
+                sleeps = sleeps_of(facts)
+                print("walks:", facts[-1], file=sys.stderr)
+                late = {}
+                for name, command in found.items():
+                    with self.subTest(name):
+                        if not self.compare_both(name, folder, sleeps, may_be_late):
+                            late[name] = command
+                if has_hostile:
+                    has_hostile = not self.compare_hostile([json.loads(line) for line in hostile.splitlines()], sleeps, may_be_late)
+                found = late
+                if not found and not has_hostile:
+                    break
 
 
 if __name__ == "__main__":
