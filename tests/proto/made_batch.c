@@ -95,7 +95,7 @@ static void make_names(struct made *made)
             .parent = below(made, made->threads + i + 1),
             .flags = below(made, 16),
             .workload = below(made, made->strings + 1),
-            .started_by = (uint32_t)odd(made, UINT32_MAX)};
+            .started_by = made->threads + i};
         for (uint32_t j = below(made, 5); made->strings && j; j--)
             e->cmdline_matches[j - 1] = 1 + below(made, made->strings);
     }
