@@ -228,7 +228,7 @@ class View(unittest.TestCase):
             done = subprocess.run([BIN + "/wakepath", "view", self.dir, *words], capture_output=True, text=True, check=False, timeout=PATIENCE_S)
             self.assertEqual((done.returncode, done.stdout), (64, ""), names)
             self.assertIn(text, done.stderr)
-        done = subprocess.run([BIN + "/wakepath", "view", self.dir, "--aggregate", "comm=web"], capture_output=True, text=True, check=False,
+        done = subprocess.run([BIN + "/wakepath", "record", "--aggregate", "comm=web"], capture_output=True, text=True, check=False,
                               timeout=PATIENCE_S)
         self.assertEqual(done.returncode, 64)
         self.assertIn("'comm=web' is a selector without a name", done.stderr)
