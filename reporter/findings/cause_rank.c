@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/findings/cause_rank.h"
 
-#include "reporter/findings/cause_lock.h"
-#include "reporter/findings/own_requests.h"
-#include "reporter/findings/path_wait.h"
+#include "reporter/evidence/cause_lock.h"
+#include "reporter/causes/own_requests.h"
+#include "reporter/causes/path_wait.h"
 #include "storage/report/report_read.h"
 #include "storage/report/report_transactions.h"
 

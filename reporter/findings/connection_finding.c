@@ -4,7 +4,7 @@
 #include "reporter/display/humanize.h"
 #include "reporter/facts/ask_counts.h"
 #include "reporter/facts/stack_text.h"
-#include "reporter/findings/new_connections.h"
+#include "reporter/causes/new_connections.h"
 #include "reporter/findings/pattern.h"
 
 #include <string.h>

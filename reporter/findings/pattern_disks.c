@@ -2,7 +2,7 @@
 #include "reporter/findings/pattern_disks.h"
 
 #include "reporter/display/humanize.h"
-#include "reporter/findings/sync_calls.h"
+#include "reporter/causes/sync_calls.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 #include "reporter/display/humanize.h"
 #include "reporter/facts/code_location.h"
 #include "reporter/facts/stack_text.h"
-#include "reporter/findings/cause_counts.h"
+#include "reporter/causes/cause_counts.h"
 
 #include <stdlib.h>
 #include <string.h>

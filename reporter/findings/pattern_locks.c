@@ -3,10 +3,10 @@
 
 #include "common/lock_call.h"
 #include "reporter/display/humanize.h"
-#include "reporter/findings/callers.h"
-#include "reporter/findings/cause_lock.h"
-#include "reporter/findings/path_wait.h"
-#include "reporter/findings/own_requests.h"
+#include "reporter/evidence/callers.h"
+#include "reporter/evidence/cause_lock.h"
+#include "reporter/causes/path_wait.h"
+#include "reporter/causes/own_requests.h"
 
 #include <string.h>
 

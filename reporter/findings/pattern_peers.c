@@ -5,11 +5,11 @@
 #include "reporter/display/humanize.h"
 #include "reporter/facts/ask_counts.h"
 #include "reporter/facts/stack_text.h"
-#include "reporter/findings/cause_chain.h"
-#include "reporter/findings/cause_lock.h"
-#include "reporter/findings/new_connections.h"
-#include "reporter/findings/own_requests.h"
-#include "reporter/findings/shut_out.h"
+#include "reporter/sentences/cause_chain.h"
+#include "reporter/evidence/cause_lock.h"
+#include "reporter/causes/new_connections.h"
+#include "reporter/causes/own_requests.h"
+#include "reporter/causes/shut_out.h"
 
 #include <string.h>
 

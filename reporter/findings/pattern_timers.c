@@ -3,8 +3,8 @@
 
 #include "common/clock.h"
 #include "reporter/display/humanize.h"
-#include "reporter/findings/pauses.h"
-#include "reporter/findings/waker_trace.h"
+#include "reporter/evidence/pauses.h"
+#include "reporter/evidence/waker_trace.h"
 
 #define LEAST_POLLS 10u
 #define AWAITED_PERCENT 25u

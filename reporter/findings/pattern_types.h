@@ -5,7 +5,7 @@
  * Rules that recognize a known fault in a cause. A rule looks at what was measured and says how sure it is: certain
  * when the fault is what was measured, likely when other causes rarely look so, else possible.
  */
-#include "reporter/findings/cause_case.h"
+#include "reporter/causes/cause_case.h"
 
 struct wp_pattern_rule {
     const char *key, *title;

@@ -5,7 +5,7 @@
 #include "common/intmap.h"
 #include "common/lock_call.h"
 #include "reporter/facts/stack_text.h"
-#include "reporter/findings/cause_lock.h"
+#include "reporter/evidence/cause_lock.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -70,8 +70,11 @@ ROOMS = {
         "code": "base facts",
         "recording": "base display read facts",
         "requests": "base display facts",
-        "findings": "base display facts requests",
-        "waits": "base facts findings",
+        "evidence": "base facts",
+        "causes": "base display facts evidence",
+        "sentences": "base display facts evidence causes",
+        "findings": "base display facts requests evidence causes sentences",
+        "waits": "base facts evidence",
         "window": "base display",
         "load": "base read facts code recording requests findings window",
         "source": "base display read facts",
@@ -98,8 +101,8 @@ PRIVATE = ("aggregator/account/aggregate_body.h", "aggregator/explain/explain_ty
            "aggregator/session/host_session_body.h")
 # Structs that only these files change; the others take them const.
 FILLS = {
-    "wp_facts": ("reporter/facts/", "reporter/code/", "reporter/recording/", "reporter/requests/", "reporter/findings/",
-                 "reporter/load/", "reporter/compare/operand"),
+    "wp_facts": ("reporter/facts/", "reporter/code/", "reporter/recording/", "reporter/requests/", "reporter/evidence/",
+                 "reporter/causes/", "reporter/sentences/", "reporter/findings/", "reporter/load/", "reporter/compare/operand"),
 }
 ROOT = {"CHANGELOG.md", "CMakeLists.txt", "CMakePresets.json", "CONTRIBUTING.md", "LICENSE", "README.md", ".clang-format", ".clang-tidy",
         ".editorconfig", ".gitignore", ".shellcheckrc"}
