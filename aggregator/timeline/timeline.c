@@ -127,6 +127,8 @@ static uint32_t make_identity(struct wp_timeline *timeline, uint32_t entry_id, u
     timeline->identities[identity] = (struct wp_identity){entry_id, comm, process, thread, 0, 0, timeline->now_ns,
         timeline->threads[thread].identity, process_comm, entry && entry->flags & WP_THREAD_KERNEL};
     timeline->processes[process].identities++;
+    if (entry && entry->tid == entry->pid)
+        timeline->processes[process].main_thread = thread;
     if (timeline->identity_made)
         timeline->identity_made(timeline->context, timeline, identity);
     return identity;

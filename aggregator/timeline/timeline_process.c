@@ -62,10 +62,9 @@ uint32_t wp_timeline_thread_of_number(const struct wp_timeline *timeline, const 
         !wp_intmap_get(&timeline->process_of_pid, (struct wp_intkey){entry->pid, 0}, &process) ||
         timeline->processes[process].start_ns != entry->start_ns)
         return 0;
-    for (uint32_t i = 0; i < timeline->live_count; i++) {
-        const struct wp_thread *thread = &timeline->threads[timeline->live[i]];
-        if (thread->tid == entry->tid && !thread->is_dead && timeline->identities[thread->identity].process == process)
-            return timeline->live[i];
-    }
-    return 0;
+    uint32_t index = timeline->processes[process].main_thread;
+    const struct wp_thread *thread = &timeline->threads[index];
+    bool is_it = index && thread->tid == entry->tid && !thread->is_dead &&
+        timeline->identities[thread->identity].process == process;
+    return is_it ? index : 0;
 }

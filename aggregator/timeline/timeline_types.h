@@ -132,9 +132,10 @@ struct wp_memory_shares {
 /* A thread group between two execs. */
 struct wp_process {
     uint32_t pid;
-    uint32_t comm;       /* dictionary string id of its leader (or of the first thread seen) */
-    uint32_t identities; /* of its threads */
-    uint32_t started_by; /* pid of who created it, 0 unknown (askers.h) */
+    uint32_t comm;        /* dictionary string id of its leader (or of the first thread seen) */
+    uint32_t identities;  /* of its threads */
+    uint32_t started_by;  /* pid of who created it, 0 unknown (askers.h) */
+    uint32_t main_thread; /* index of the last one that had its number; 0: none was met */
     uint64_t start_ns;
     uint64_t running_ns;   /* time on a CPU so far, for "busiest" */
     uint64_t made_ns;      /* when it came up */
